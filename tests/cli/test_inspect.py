@@ -41,6 +41,7 @@ def _broken() -> Bundle:
 
 WHOLE = bundle(exchange(paced(streams.usual()), end=2100))
 CUT = bundle(exchange(paced(streams.usual()[:20]), end=950, how=HowEnded.CUT, error=_LOST))
+TRUNCATED = bundle(exchange([(None, b"".join(streams.usual()[:20]))]))
 FAILED = bundle(
     exchange(
         [(80.0, b'{"error":{"message":"The server is overloaded.","type":"overloaded"}}')],
@@ -56,9 +57,10 @@ FAILED = bundle(
         (WHOLE, 0, "Nobody's fault: The answer is whole."),
         (_broken(), 1, "The provider's fault: The bytes of the server keep the contract; what the host got breaks"),
         (FAILED, 3, "The server's fault: The server failed before its answer (HTTP 503)"),
-        (CUT, 4, "The network's fault: The connection broke behind event 20"),
+        (CUT, 3, "The network's fault: The connection broke behind event 20"),
+        (TRUNCATED, 4, "Nobody's fault: The recording ends behind event 20"),
     ],
-    ids=["whole", "broken", "failed", "cut"],
+    ids=["whole", "broken", "failed", "cut", "truncated"],
 )
 def test_the_text_says_whose_fault_it_is_and_the_exit_code_what_happened(
     made: Bundle, code: int, said: str, tmp_path: Path

@@ -43,7 +43,8 @@ def test_the_first_text_with_pacing_is_shown_at_once_and_the_others_in_turn_as_i
     shown = flushes(_texts(60, 20), 60 * 20, paced=True)
     assert (shown[0].at, shown[0].last, shown[0].forced) == (0, 0, True)  # measured: at 10 ms
     gaps = [after - before for before, after in pairwise(_times(shown)[1:-1])]
-    assert abs(median(gaps) - 40) <= 5  # measured: every 40 ms
+    assert abs(median(gaps) - 40) <= 5  # measured: every 40 ms; 41.6 ms on a machine with much to do
+    assert abs(len(shown) - 35) <= 1  # measured: 35 arrivals
 
 
 def test_thirty_empty_parts_are_one_less_than_the_queue_takes():

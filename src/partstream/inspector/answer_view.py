@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from partstream.bundles.asked import tools_asked
 from partstream.bundles.exchange import HowEnded
 from partstream.contract import Level
 from partstream.errors import UpstreamError
@@ -16,7 +17,7 @@ from partstream.inspector.collapsing import collapsed
 from partstream.inspector.event_kinds import changed_the_answer, kind_of_event, kind_of_part, said_by
 from partstream.inspector.heads import error_shown, finish_reason_shown, request_shown, response_shown, usage_shown
 from partstream.inspector.host_lane import flushes
-from partstream.inspector.judged import Judged, judge, tools_of
+from partstream.inspector.judged import Judged, judge
 from partstream.inspector.numbers import Measured, numbers_of
 from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchange
 from partstream.inspector.reported import as_reported, differs
@@ -129,7 +130,7 @@ class _Subject:
             "usage": usage_shown(read.finish, self.parts),
             "verdict": judged.verdict,
             "numbers": self._numbers(rhythm, shown),
-            "bytes": "" if exchange is None else b64encode(exchange.body).decode(),
+            "bytes": b64encode(b"".join(chunk.data for chunk in read.chunks)).decode(),
             "reads": self._reads(),
             "events": self._events(rhythm, judged.violations),
             "parts": parts_shown(self.parts),
@@ -204,7 +205,7 @@ class _Subject:
             parts,
             outcome=self._outcome(),
             error=error,
-            tools=None if self.exchange is None else tools_of(self.exchange.request, row),
+            tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
             namespace=namespace,
             last_event=self._last_event(),
         )
@@ -333,7 +334,7 @@ class _Subject:
     # ---- bytes and events ----
 
     def _reads(self) -> list[tuple[float | None, int, int]]:
-        chunks = () if self.exchange is None else self.exchange.chunks
+        chunks = self.read.chunks
         ends = accumulate(len(chunk.data) for chunk in chunks)
         return [(milliseconds(chunk.at), end - len(chunk.data), end) for chunk, end in zip(chunks, ends, strict=True)]
 
@@ -356,7 +357,7 @@ class _Subject:
                 "kind": kind,
                 "from": event.start,
                 "to": event.end,
-                "text": said_by(event),
+                "text": said_by(event, kind),
                 "parts": parts.get(event.number, []),
                 "violations": broken.get(event.number, []),
                 "marks": _marks(event, gaps.get(event.number), rhythm, is_broken=event.number in broken),

@@ -151,9 +151,13 @@ def changed_the_answer(event: ReadEvent, kind: EventKind) -> bool:
     """Whether an event brought something of the answer: keep-alives, comments and empty deltas do not."""
     if any(_has_content(output) for output in event.outputs):
         return True
-    return kind == "call" and any(
-        isinstance(value, str) and value for name, value in _fields(event.event, _MOST_LEVELS) if name in _PIECE_OF_CALL
-    )
+    return kind == "call" and any(True for _ in _pieces(event.event))
+
+
+def _pieces(event: Mapping[str, Any]) -> Iterator[str]:
+    """The pieces of a call that an event holds."""
+    found = ((name, value) for name, value in _fields(event, _MOST_LEVELS) if name in _PIECE_OF_CALL)
+    yield from (value for _, value in found if isinstance(value, str) and value)
 
 
 def _has_content(output: StreamOutput) -> bool:
@@ -167,11 +171,14 @@ def _has_content(output: StreamOutput) -> bool:
     return False
 
 
-def said_by(event: ReadEvent) -> str:
-    """What an event says, in a few words."""
-    words = [_said(output) for output in event.outputs]
-    shown = " ".join(word for word in words if word)
-    return shortened(shown or event.data.decode(errors="replace").strip() or "")
+def said_by(event: ReadEvent, kind: EventKind) -> str:
+    """What an event says, in a few words: what came of it, else the pieces of a call in it, else its fields."""
+    shown = " ".join(word for output in event.outputs if (word := _said(output)))
+    if not shown and kind == "call":
+        shown = " ".join(_pieces(event.event))
+    if not shown and event.event:
+        shown = _json({name: value for name, value in event.event.items() if name != "type"})
+    return shortened(shown or event.data.decode(errors="replace").strip())
 
 
 def _said(output: StreamOutput) -> str:

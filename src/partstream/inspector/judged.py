@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation
 from partstream.contract.hints import RULE_HINTS
 from partstream.contract.rules import Evidence
-from partstream.errors import LanguageModelError, PartstreamError
-from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import RecordedRequest
     from partstream.inspector.reading import CompletedPart
     from partstream.inspector.view_shapes import VerdictView, ViolationView
-    from partstream.protocols.protocol import Protocol
 
-__all__ = ["Judged", "judge", "tools_of"]
+__all__ = ["Judged", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ def judge(
     *,
     outcome: str,
     error: BaseException | None,
-    tools: frozenset[str] | None,
+    tools: Sequence[str] | None,
     namespace: str | None,
     last_event: int | None,
 ) -> Judged:
@@ -103,25 +98,3 @@ def _event_of(parts: Sequence[CompletedPart], index: int) -> int | None:
     """The event that completed a part; that of the part before it, where a provider made the part itself."""
     before = (parts[place].event for place in range(index, -1, -1))
     return next((event for event in before if event is not None), None)
-
-
-def tools_of(request: RecordedRequest | None, row: Protocol | None) -> frozenset[str] | None:
-    """The names of the tools of a recorded request; None where the request is not known or cannot be read."""
-    if request is None or row is None or row.read_request is None or not request.body:
-        return None
-    try:
-        body: Any = loads(request.body)
-        if not isinstance(body, dict):
-            return None
-        headers = {name.lower(): value for name, value in request.headers}
-        asked = row.read_request().read(WireRequest(_below_base(request.path, row), body, headers))
-    except (JSONDecodeError, PartstreamError, LanguageModelError):
-        return None  # a request that a server may refuse says nothing of its tools
-    return frozenset(tool.name for tool in asked.options.tools)
-
-
-def _below_base(path: str, row: Protocol) -> str:
-    """The path below the base URL of a client, as far as the protocol knows it."""
-    base_paths = () if row.write_response is None else row.write_response().base_paths
-    longest = max((base for base in base_paths if path.startswith(base)), key=len, default="")
-    return path.removeprefix(longest)

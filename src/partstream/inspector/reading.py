@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.exchange import HowEnded
+from partstream.bundles.content import Content, ContentForm, content_of
+from partstream.bundles.exchange import Chunk, HowEnded
+from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
 from partstream.json_codec import JSONDecodeError, loads_event, nests_too_deeply
 from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.claims import NamedEvent, claims_of
-from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
-from partstream.protocols.recording import RecordingError, wire_of
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.recording import RecordingError
 from partstream.protocols.tapped_reader import END_OF_BYTES, FAILURE, ReadStep, Tap, TappedReader
-from partstream.upstreams.http_errors import http_error
+from partstream.upstreams.recorded import end_of, recorded_failure, refusal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from partstream.bundles.exchange import RecordedExchange
-    from partstream.errors import EventTooLargeError
+    from partstream.errors import EventTooLargeError, UpstreamError
     from partstream.inspector.view_shapes import FramingName
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompletedPart", "ReadAnswer", "ReadEvent", "read_exchange"]
 
-_JSON: Final = "application/json"
-_PAGE: Final = "text/html"
-_LINES: Final = frozenset({"application/x-ndjson", "application/jsonl", "application/json-lines"})
-_EVENTS: Final = "text/event-stream"
-_SUCCESS: Final = range(200, 300)
+_THE_RECORDING: Final = "the recording"
+_DOCUMENT: Final = "(document)"
 _SURE_OF: Final = 20
 """Events that are looked at for whether the protocol is sure."""
 _COMMENT: Final = "(comment)"
@@ -103,7 +100,8 @@ class ReadAnswer:
         framing: `sse`, `jsonl` or `document`; None where there are no bytes.
         events: The events.
         parts: The parts, in order.
-        finish: How the answer ended; None where the protocol is not known.
+        finish: How the answer ended; None where the protocol is not known, and where the client left.
+        chunks: The reads that the places of the events count in: one alone, of bytes that were packed.
         error: What kept the bytes from being read as an answer: a status of HTTP, an unknown protocol; or None.
     """
 
@@ -113,27 +111,28 @@ class ReadAnswer:
     events: tuple[ReadEvent, ...] = ()
     parts: tuple[CompletedPart, ...] = ()
     finish: Finish | None = None
+    chunks: tuple[Chunk, ...] = ()
     error: Exception | None = None
 
 
-@dataclass(slots=True)
 class _Clock:
-    """When which byte was read."""
+    """When which byte was read.
 
-    ends: list[int]
-    times: list[int | None]
+    Args:
+        chunks: The reads.
+    """
 
-    @classmethod
-    def of(cls, exchange: RecordedExchange) -> _Clock:
-        ends = list(accumulate(len(chunk.data) for chunk in exchange.chunks))
-        return cls(ends, [chunk.at for chunk in exchange.chunks])
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._ends = list(accumulate(len(chunk.data) for chunk in chunks))
+        self._times = [chunk.at for chunk in chunks]
 
     def read_of(self, end: int) -> int:
         """The index of the read that brought the byte before `end`."""
-        return min(bisect_left(self.ends, end), len(self.ends) - 1) if self.ends else 0
+        return min(bisect_left(self._ends, end), len(self._ends) - 1) if self._ends else 0
 
     def at(self, read: int) -> int | None:
-        return self.times[read] if read < len(self.times) else None
+        """When a read was."""
+        return self._times[read] if read < len(self._times) else None
 
 
 def read_exchange(exchange: RecordedExchange, options: StreamOptions = StreamOptions()) -> ReadAnswer:  # noqa: B008
@@ -143,87 +142,104 @@ def read_exchange(exchange: RecordedExchange, options: StreamOptions = StreamOpt
         exchange: The exchange.
         options: How the answer is rendered.
     """
-    body, clock = exchange.body, _Clock.of(exchange)
-    content_type = _content_type(exchange)
-    row = _named(exchange.protocol)
-    if exchange.head is not None and (exchange.head.status not in _SUCCESS or content_type == _PAGE):
-        return _refusal(exchange, row, clock)
-    if not body.strip():
-        return _without_events(exchange, row, options)
     try:
-        row, framing = wire_of(body, _name_for(content_type, row), exchange.protocol if row is not None else None)
+        content = _where_it_stands(content_of(exchange, _THE_RECORDING), exchange.body)
     except RecordingError as error:
-        return _unread(body, clock, error)
-    if content_type == _JSON != row.accept and row.read_response().events_of is not None:
-        return _document(exchange, row, clock, options)
-    return _stream(exchange, row, framing, clock, options)
+        return _unread(exchange, error)
+    chunks = exchange.chunks
+    if content.is_packed:
+        chunks = (Chunk(chunks[-1].at if chunks else None, content.data),)
+    reading = _Reading(exchange, content, chunks, _Clock(chunks), options)
+    return _READ[content.form](reading)
 
 
-def _named(protocol: str | None) -> Protocol | None:
-    return PROTOCOLS[protocol] if protocol is not None and protocol in PROTOCOLS else None
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all forms of a body are read from."""
+
+    exchange: RecordedExchange
+    content: Content
+    chunks: tuple[Chunk, ...]
+    clock: _Clock
+    options: StreamOptions
+
+    @property
+    def row(self) -> Protocol:
+        """The protocol, which streams and documents have."""
+        if self.content.protocol is None:
+            raise AssertionError("a stream or a document without a protocol")
+        return self.content.protocol
 
 
-def _content_type(exchange: RecordedExchange) -> str:
-    headers = () if exchange.head is None else exchange.head.headers
-    found = next((value for name, value in headers if name.lower() == "content-type"), "")
-    return found.partition(";")[0].strip().lower()
+def _where_it_stands(content: Content, body: bytes) -> Content:
+    """The same, of the bytes as they came, where a decoder of the wire finds the same events in them."""
+    row = content.protocol
+    if not content.is_packed or row is None or content.framing is None:
+        return content
+    framing = row.framings[0]
+    if len(_decoded(body, framing)) != len(_decoded(content.data, content.framing)):
+        return content
+    return replace(content, framing=framing, data=body, is_packed=False)
 
 
-def _name_for(content_type: str, row: Protocol | None) -> str:
-    """A file name with whose ending the framing is told; that of the wire where the head says nothing of use."""
-    if content_type in _LINES:
-        return "body.jsonl"
-    return "body.sse" if content_type == _EVENTS or (content_type and row is None) else "body"
+def _decoded(data: bytes, framing: Framing) -> list[ServerSentEvent]:
+    decoder = framing.make_decoder()
+    return [*decoder.feed(data), *decoder.end()]
 
 
 # ---- what is no stream ----
 
 
-def _whole_body(body: bytes, clock: _Clock, name: str, outputs: Sequence[StreamOutput] = ()) -> ReadEvent:
-    read = clock.read_of(len(body))
-    return ReadEvent(1, 0, len(body), clock.at(read), read, name, body, _object(body), outputs)
+def _whole_body(reading: _Reading, name: str, outputs: Sequence[StreamOutput]) -> ReadEvent:
+    body = reading.content.data
+    read = reading.clock.read_of(len(body))
+    return ReadEvent(1, 0, len(body), reading.clock.at(read), read, name, body, _object(body), outputs)
 
 
-def _refusal(exchange: RecordedExchange, row: Protocol | None, clock: _Clock) -> ReadAnswer:
+def _refusal(reading: _Reading) -> ReadAnswer:
     """An error of HTTP in place of an answer."""
-    head, body = exchange.head, exchange.body
-    if head is None:
-        raise AssertionError("a refusal has a head")
-    corner = None if row is None or row.write_request is None else row.write_request()
-    headers = {name.lower(): value for name, value in head.headers}
-    then = datetime.fromisoformat(exchange.started_at) if exchange.started_at else datetime(1970, 1, 1, tzinfo=UTC)
-    error = http_error(head.status, headers, body, then, COMMON_ERRORS if corner is None else corner.errors)
+    head, content = reading.exchange.head, reading.content
+    error = refusal_of(reading.exchange, content)
     finish = Finish(Outcome.FAILED, error=error)
-    events = (_whole_body(body, clock, f"HTTP {head.status}", (finish,)),) if body else ()
-    return ReadAnswer(row, row is not None, "document" if body else None, events, (), finish, error)
+    name = "HTTP" if head is None else f"HTTP {head.status}"
+    events = (_whole_body(reading, name, (finish,)),) if content.data else ()
+    row = content.protocol
+    return ReadAnswer(row, row is not None, "document" if events else None, events, (), finish, reading.chunks, error)
 
 
-def _without_events(exchange: RecordedExchange, row: Protocol | None, options: StreamOptions) -> ReadAnswer:
-    if row is None:
-        return ReadAnswer()
-    reader = TappedReader(_Steps(), row, options)
-    outputs = reader.end()
-    finish = outputs[-1] if outputs and isinstance(outputs[-1], Finish) else None
-    return ReadAnswer(row, True, None, (), (), None if exchange.end.how is HowEnded.NO_RESPONSE else finish)
+def _nothing(reading: _Reading) -> ReadAnswer:
+    """No byte of a body came."""
+    row, end = reading.content.protocol, reading.exchange.end
+    is_left = end.how is HowEnded.CANCELLED
+    error = None if is_left else recorded_failure(reading.exchange) or _silence(reading.exchange)
+    finish = None if error is None else Finish(Outcome.FAILED, error=error)
+    return ReadAnswer(row, row is not None, None, (), (), finish, reading.chunks, error)
 
 
-def _unread(body: bytes, clock: _Clock, error: RecordingError) -> ReadAnswer:
+def _silence(exchange: RecordedExchange) -> UpstreamError:
+    if exchange.head is None:
+        return UpstreamConnectionError("the server", "no response came")
+    return UpstreamConnectionError("the server", "it was closed before the first event")
+
+
+def _unread(exchange: RecordedExchange, error: RecordingError) -> ReadAnswer:
     """Bytes of no known protocol: their frames alone."""
+    body, clock = exchange.body, _Clock(exchange.chunks)
     framing = JSON_LINES if body.lstrip().startswith(b"{") else LENIENT_SSE
     events = tuple(
         _event_of(number, frame, clock, (), is_late=False) for number, frame in enumerate(frames_of(body, framing), 1)
     )
-    return ReadAnswer(None, False, _shown_name(framing), events, (), None, error)
+    return ReadAnswer(None, False, _shown_name(framing), events, (), None, exchange.chunks, error)
 
 
-def _document(exchange: RecordedExchange, row: Protocol, clock: _Clock, options: StreamOptions) -> ReadAnswer:
-    steps = _Steps()
-    reader = TappedReader(steps, row, options)
-    body = exchange.body
+def _document(reading: _Reading) -> ReadAnswer:
+    """One JSON document in place of a stream."""
+    reader = StreamReader(reading.row, reading.options)
+    body = reading.content.data
     outputs = [*reader.feed_document(body), *reader.end()]
-    event = _whole_body(body, clock, _kind_of(_object(body)), outputs)
+    event = _whole_body(reading, _kind_of(_object(body)) or _DOCUMENT, outputs)
     parts = tuple(CompletedPart(one, 1, event.at) for one in outputs if not isinstance(one, Finish | Unmapped))
-    return ReadAnswer(row, exchange.protocol is not None, "document", (event,), parts, _finish_in(outputs))
+    return ReadAnswer(reading.row, True, "document", (event,), parts, _finish_in(outputs), reading.chunks)
 
 
 # ---- a stream ----
@@ -273,37 +289,32 @@ class _StreamEvents:
     """The events of a stream, as they are read one by one.
 
     Args:
-        exchange: Whose stream.
-        row: Its protocol.
-        framing: How its events are told apart.
-        clock: When its bytes were read.
-        options: How the answer is rendered.
+        reading: What is read.
+        framing: How the events are told apart.
     """
 
-    def __init__(
-        self, exchange: RecordedExchange, row: Protocol, framing: Framing, clock: _Clock, options: StreamOptions
-    ) -> None:
+    def __init__(self, reading: _Reading, framing: Framing) -> None:
         self.events: list[ReadEvent] = []
-        self._exchange = exchange
-        self._ends = row.ends.data
-        self._clock = clock
+        self._exchange = reading.exchange
+        self._body = reading.content.data
+        self._reads = len(reading.chunks)
+        self._ends = reading.row.ends.data
+        self._clock = reading.clock
         self._steps = _Steps()
         self._given = _GivenEvents()
         self._framing = framing
-        self._reader = TappedReader(
-            self._steps, row, options, framing=replace(framing, make_decoder=lambda: self._given)
-        )
+        given = replace(framing, make_decoder=lambda: self._given)
+        self._reader = TappedReader(self._steps, reading.row, reading.options, framing=given)
 
     def read(self) -> None:
         """Reads all of them."""
-        body = self._exchange.body
         rest: list[Frame] = []
-        for frame in frames_of(body, self._framing):
+        for frame in frames_of(self._body, self._framing):
             if frame.is_open and frame.event is not None:
                 rest.append(frame)
             else:
                 self._read(frame)
-        self._end(rest, len(body))
+        self._end(rest)
 
     def _read(self, frame: Frame) -> None:
         is_over = self._reader.finished
@@ -315,7 +326,7 @@ class _StreamEvents:
         is_late = is_over and frame.event is not None and frame.event[1].strip() not in self._ends
         self._add(frame, outputs, is_late=is_late)
 
-    def _end(self, rest: list[Frame], size: int) -> None:
+    def _end(self, rest: list[Frame]) -> None:
         """What came behind the last whole event, and what the end of the bytes made of it."""
         if self._exchange.end.how is HowEnded.CANCELLED and not self._reader.finished:
             for frame in rest:
@@ -323,26 +334,26 @@ class _StreamEvents:
             return
         self._given.events = [frame.event for frame in rest if frame.event is not None]
         self._steps.take()
-        self._reader.end()
-        steps = self._steps.take()
-        read = [step for step in steps if step.kind != END_OF_BYTES]
+        outputs = end_of(self._exchange, self._reader)
+        read = [step for step in self._steps.take() if step.kind not in {END_OF_BYTES, FAILURE}]
         is_read = len(read) == len(rest)
+        taken = 0
         for number, frame in enumerate(rest):
-            self._add(frame, read[number].outputs if is_read else (), is_late=False)
-        last = [output for step in steps[len(rest) if is_read else 0 :] for output in step.outputs]
-        if last:
-            number, at = len(self.events) + 1, self._exchange.end.at
-            reads = max(0, len(self._exchange.chunks) - 1)
-            self.events.append(ReadEvent(number, size, size, at, reads, END_OF_BYTES, b"", {}, last))
+            own = read[number].outputs if is_read else ()
+            taken += len(own)
+            self._add(frame, own, is_late=False)
+        if last := outputs[taken:]:
+            number, size = len(self.events) + 1, len(self._body)
+            at, read_of = self._exchange.end.at, max(0, self._reads - 1)
+            self.events.append(ReadEvent(number, size, size, at, read_of, END_OF_BYTES, b"", {}, last))
 
     def _add(self, frame: Frame, outputs: Sequence[StreamOutput], *, is_late: bool) -> None:
         self.events.append(_event_of(len(self.events) + 1, frame, self._clock, outputs, is_late=is_late))
 
 
-def _stream(
-    exchange: RecordedExchange, row: Protocol, framing: Framing, clock: _Clock, options: StreamOptions
-) -> ReadAnswer:
-    read = _StreamEvents(exchange, row, framing, clock, options)
+def _stream(reading: _Reading) -> ReadAnswer:
+    framing = reading.content.framing or reading.row.framings[0]
+    read = _StreamEvents(reading, framing)
     read.read()
     events = tuple(read.events)
     outputs = [output for event in events for output in event.outputs]
@@ -352,7 +363,16 @@ def _stream(
         for output in event.outputs
         if not isinstance(output, Finish | Unmapped)
     )
-    return ReadAnswer(row, _is_sure(exchange, row, events), _shown_name(framing), events, parts, _finish_in(outputs))
+    is_sure = _is_sure(reading.exchange, reading.row, events)
+    return ReadAnswer(reading.row, is_sure, _shown_name(framing), events, parts, _finish_in(outputs), reading.chunks)
+
+
+_READ: Final[Mapping[ContentForm, Callable[[_Reading], ReadAnswer]]] = {
+    ContentForm.STREAM: _stream,
+    ContentForm.DOCUMENT: _document,
+    ContentForm.REFUSAL: _refusal,
+    ContentForm.NOTHING: _nothing,
+}
 
 
 def _shown_name(framing: Framing) -> FramingName:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
 
-__all__ = ["recorded_error", "recorded_failure", "recorded_outputs", "timed_outputs"]
+__all__ = ["end_of", "recorded_error", "recorded_failure", "recorded_outputs", "refusal_of", "timed_outputs"]
 
 _SUCCESS: Final = range(200, 300)
 _THE_SERVER: Final = "the server"
@@ -79,7 +79,7 @@ def timed_outputs(
     elif content.form is ContentForm.DOCUMENT and content.protocol is not None:
         yield exchange.end.at, _document(exchange, content, content.protocol, options)
     elif content.form is ContentForm.REFUSAL:
-        yield exchange.end.at, [_failed(_refusal(exchange, content))]
+        yield exchange.end.at, [_failed(refusal_of(exchange, content))]
     else:
         yield exchange.end.at, [_failed(recorded_failure(exchange) or _before_the_first_event(exchange))]
 
@@ -105,7 +105,7 @@ def _stream(
         outputs = reader.feed(data)
         if outputs:
             yield at, outputs
-    yield exchange.end.at, _end(exchange, reader)
+    yield exchange.end.at, end_of(exchange, reader)
 
 
 def _reads(exchange: RecordedExchange, content: Content, chunk_size: int | None) -> Iterator[tuple[int | None, bytes]]:
@@ -117,8 +117,13 @@ def _reads(exchange: RecordedExchange, content: Content, chunk_size: int | None)
         yield None, content.data[start : start + size]
 
 
-def _end(exchange: RecordedExchange, reader: StreamReader) -> list[StreamOutput]:
-    """What the end of the bytes made of an answer."""
+def end_of(exchange: RecordedExchange, reader: StreamReader) -> list[StreamOutput]:
+    """What the end of the bytes made of an answer.
+
+    Args:
+        exchange: The exchange.
+        reader: What has read its bytes.
+    """
     failure = recorded_failure(exchange) if exchange.end.how is HowEnded.CUT else None
     if failure is None or reader.finished:
         return reader.end()
@@ -141,7 +146,13 @@ def _document(
     return outputs
 
 
-def _refusal(exchange: RecordedExchange, content: Content) -> UpstreamError:
+def refusal_of(exchange: RecordedExchange, content: Content) -> UpstreamError:
+    """The error of HTTP that came in place of an answer.
+
+    Args:
+        exchange: The exchange.
+        content: What its body is.
+    """
     error = _http_error(exchange, content)
     if error.provider_message is not None or exchange.head is None or exchange.head.status not in _SUCCESS:
         return error
