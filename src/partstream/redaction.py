@@ -167,6 +167,11 @@ class Redactor:
     def __repr__(self) -> str:
         return f"<Redactor of {len(self._secrets)} secrets>"
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The secrets, for something else that removes them."""
+        return self._secrets
+
     def knows(self, secrets: Iterable[str]) -> bool:
         """Whether all these secrets are among its own."""
         return self._secrets.issuperset(filter(None, secrets))

@@ -128,7 +128,7 @@ def test_lists_of_models_and_token_counts_are_no_exchanges_of_an_answer():
 
 def test_no_key_is_in_a_capture_wherever_it_was_sent_and_whatever_the_server_repeats():
     said = f'{{"error":{{"message":"bad key {KEY}"}}}}'.encode()
-    sent = {"x-team": "team-secret-0123", "x-auth": KEY}
+    sent = {"x-team": "team-secret-0123", "x-auth": KEY, "x-title": "Partstream"}
     exchanges = exchanges_with(
         document(401, said, headers=[("x-echo", KEY)]), retry=ONCE, api_key=Secret(KEY), headers=sent
     )
@@ -140,6 +140,12 @@ def test_no_key_is_in_a_capture_wherever_it_was_sent_and_whatever_the_server_rep
     assert KEY not in repr(exchange)
     assert "team-secret-0123" not in repr(exchange)
     assert exchange.body == said.replace(KEY.encode(), b"R" * len(KEY))
+
+
+def test_what_a_person_writes_of_the_words_in_other_headers_stays():
+    said = b'{"error":{"message":"Partstream is unknown"}}'
+    (exchange,) = exchanges_with(document(401, said), retry=ONCE, headers={"x-title": "Partstream"})
+    assert exchange.body == said
 
 
 def test_without_a_capture_nothing_is_kept():

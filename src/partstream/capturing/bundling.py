@@ -21,6 +21,7 @@ from partstream.bundles.exchange import (
     RecordedAnswer,
     RecordedExchange,
     RecordedRequest,
+    RedactionLevel,
     ReportedPart,
     ResponseHead,
 )
@@ -101,7 +102,11 @@ def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str]
         source: What they were captured in, such as `vscode`.
         versions: Further versions of what took part.
     """
-    return bundle_of(snapshot, source, versions)
+    from partstream.bundles.redaction import redact  # noqa: PLC0415 - a door does without
+
+    captured = [exchange for _, exchanges, _ in snapshot.answers for exchange in exchanges]
+    secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))
+    return redact(bundle_of(snapshot, source, versions), RedactionLevel.KEYS, secrets=secrets)[0]
 
 
 def versions_here() -> dict[str, str]:

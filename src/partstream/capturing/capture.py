@@ -158,7 +158,7 @@ class AnswerCapture:
     @property
     def entries(self) -> list[Entry]:
         """What is kept, in order."""
-        return [*self._first, *self._last]
+        return [*self._first, *self._last.copy()]  # a copy is made at once, whatever other threads do
 
     @property
     def kept_before_gap(self) -> list[Entry]:

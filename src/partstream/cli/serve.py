@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.serve_captures import captured_answers
 from partstream.cli.serve_observers import Observers, observer_options
 from partstream.cli.serve_options import number_options, option_of, variable_of
 from partstream.cli.serve_providers import ServedProviders
@@ -260,8 +261,9 @@ class _Served:
             beside.append(asyncio.create_task(self.providers.follow_edits()))
 
         try:
-            with self.observers.of(application), stopped_by_signals(server):
-                await server.serve(listening)
+            async with captured_answers(application):
+                with self.observers.of(application), stopped_by_signals(server):
+                    await server.serve(listening)
         except StoppedAtOnceError:
             return False
         finally:

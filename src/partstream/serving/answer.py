@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.cancellation import CancellationTokenSource
+from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
 from partstream.errors import (
     EmptyAnswerError,
@@ -32,6 +33,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
+    from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
     from partstream.outputs import Asked
     from partstream.serving.models import CataloguedModel
@@ -90,6 +92,7 @@ class RunningAnswer:
         is_kept: Whether somebody remembers the answer: its end is written even if the client has left.
         has_own_ids: Whether clients give the id of the answer back to this server: it is not the upstream's then.
         thinking: The state of thinking that the caller got in earlier answers, or None.
+        capture: Keeps what goes by of the answer; None where nobody does.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class RunningAnswer:
         is_kept: bool = False,
         has_own_ids: bool = False,
         thinking: CallersMemory | None = None,
+        capture: AnswerCapture | None = None,
     ) -> None:
         self._model = model
         self._asked = asked if thinking is None else replace(asked, messages=thinking.restored(asked.messages))
@@ -116,7 +120,8 @@ class RunningAnswer:
         self._is_kept = is_kept
         self._has_own_ids = has_own_ids
         self._source = CancellationTokenSource()
-        self._progress = AnswerProgress(reply, outlet, self._fail)
+        self._capture = capture
+        self._progress = AnswerProgress(reply, outlet, self._fail, capture)
         self._violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
@@ -213,7 +218,7 @@ class RunningAnswer:
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            with traced, watched_usage() as self._kept:
+            with traced, capturing(self._capture), watched_usage() as self._kept:
                 await self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,

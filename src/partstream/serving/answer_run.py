@@ -27,6 +27,7 @@ from partstream.serving.replies import DocumentReply, StreamReply
 from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
+    from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import Asked
     from partstream.protocols.served_state import Earlier, ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
@@ -138,6 +139,7 @@ class AnswerRun:
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
+        capture = self._capture(model.id) if generates else None
         answer = RunningAnswer(
             model,
             _in_words_of(endpoint.protocol.name, asked),
@@ -149,6 +151,7 @@ class AnswerRun:
             is_kept=recorded is not None,
             has_own_ids=self._state.remembering(endpoint) is not None,
             thinking=self._thinking_memory(),
+            capture=capture,
         )
         if recorded is not None:
             recorded.stop = answer.stop_for_client
@@ -160,6 +163,9 @@ class AnswerRun:
             raise
         finally:
             self._state.dismiss(answer)
+            if capture is not None:
+                end = answer.end()
+                capture.end(_outcome(end), end.error)
 
     def _read(self, remembered: Remembered) -> Asked:
         """What is asked. An error names a place in the request as it came, not behind what it continues."""
@@ -246,6 +252,14 @@ class AnswerRun:
     def _tell(self, observation: AnswerObservation) -> None:
         self._state.observe(observation, self._trace)
 
+    def _capture(self, model_id: str) -> AnswerCapture | None:
+        """Keeps what goes by of the answer, if the owner of the server wants that."""
+        answers = self._state.last_answers
+        if answers is None:
+            return None
+        client = client_of(self._request.headers, self._asked)
+        return answers.begin(f"serve, for {client.name}" if client.name else "serve", model_id)
+
     def _thinking_memory(self) -> CallersMemory | None:
         """What the caller may miss, on a wire that cannot give it back; on others, it comes back by itself."""
         drops = self.endpoint.writes.drops_thinking_state
@@ -301,6 +315,10 @@ def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> N
         counts = {name: value if type(value) is int else 1 for name, value in values.items()}
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         _logger.info("request %s holds what has no place here: %s%s", request_id, counts, more)
+
+
+def _outcome(end: AnswerEnd) -> str:
+    return "cancelled" if end.is_cancelled or end.finish is None else end.finish.outcome.value
 
 
 def _cost(end: AnswerEnd) -> float | None:

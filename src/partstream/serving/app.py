@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from partstream.asgi import Receive, Scope, Send
+    from partstream.capturing.last_answers import LastAnswers
     from partstream.events import Event
     from partstream.protocols.protocol import Protocol
     from partstream.serving.observation import AnswerObservation, StartTrace
@@ -132,6 +133,14 @@ class ServingApp:
             start: Starts the trace of a request.
         """
         self._state.start_trace = start
+
+    def capture_answers(self, answers: LastAnswers) -> None:
+        """Keeps what goes by of every answer from now on.
+
+        Args:
+            answers: Keeps it.
+        """
+        self._state.last_answers = answers
 
     def begin_drain(self) -> None:
         """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""

@@ -16,6 +16,7 @@ from partstream.usage import COST_KEY, USAGE_MIME_TYPE, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
     from partstream.serving.outgoing import Outlet
@@ -33,6 +34,7 @@ class AnswerProgress:
         reply: Writes the parts.
         outlet: Where the bytes go.
         on_failure: Told of an error that a part caused which a thread of the provider's own reported.
+        capture: Keeps the parts; None where nobody does.
 
     Attributes:
         first_part_at: When the first part came, in the time of the event loop; None before it.
@@ -58,13 +60,19 @@ class AnswerProgress:
         "usage",
     )
 
-    def __init__(self, reply: AnswerReply, outlet: Outlet, on_failure: Callable[[BaseException], object]) -> None:
+    def __init__(
+        self,
+        reply: AnswerReply,
+        outlet: Outlet,
+        on_failure: Callable[[BaseException], object],
+        capture: AnswerCapture | None = None,
+    ) -> None:
         self.first_part_at: float | None = None
         self.usage: Usage | None = None
         self.cost: float | None = None
         self.has_calls = False
         self.state: Mapping[str, Any] | None = None
-        self._take = reply.take
+        self._take = reply.take if capture is None else _shown_to(capture, reply.take)
         self._outlet = outlet
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
@@ -125,6 +133,16 @@ class AnswerProgress:
     async def drain(self) -> None:
         """Waits while the client is slow."""
         await self._outlet.drain()
+
+
+def _shown_to(capture: AnswerCapture, take: Callable[[ResponsePart], None]) -> Callable[[ResponsePart], None]:
+    keep = capture.part
+
+    def take_captured(part: ResponsePart) -> None:
+        take(part)
+        keep(part)
+
+    return take_captured
 
 
 def _usage_in(said: Mapping[str, Any]) -> Usage | None:

@@ -20,6 +20,7 @@ from partstream.serving.thinking_memory import ThinkingMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.capturing.last_answers import LastAnswers
     from partstream.events import Disposable
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.served_state import ServedState
@@ -76,6 +77,7 @@ class ServerState:
         is_draining: Whether new answers are refused.
         pages: What the owner has put at further paths, by path.
         start_trace: Starts the trace of a request for an answer, or None.
+        last_answers: Keeps what goes by of the answers, or None.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class ServerState:
         self.is_draining = False
         self.pages: dict[str, Page] = {}
         self.start_trace: StartTrace | None = None
+        self.last_answers: LastAnswers | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
         self._answers: set[RunningAnswer] = set()
         self._idle = asyncio.Event()

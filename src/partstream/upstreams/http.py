@@ -32,7 +32,7 @@ from partstream.upstreams.secret import redactor_of, secrets_in_url
 from partstream.upstreams.trace_context import trace_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from partstream.capturing.exchange_capture import ExchangeCapture
@@ -109,8 +109,7 @@ class HTTPAnswer:
 
         A list may hold the words of other headers for good reasons, such as the name of a provider.
         """
-        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
-        return redactor_of(named, [*secrets_in_url(str(self.response.request.url)), *self.keys])
+        return _redactor_by_names(self.sent, str(self.response.request.url), self.keys)
 
     def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
         """The error for the failed connection of this answer.
@@ -290,10 +289,14 @@ class UpstreamHTTP:
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
     def _begun(self, capture: OpenExchange, request: HTTPRequest, built: _BuiltRequest) -> ExchangeCapture:
-        """The capture of the exchange that begins now."""
-        secrets = self._secrets | self._keys
+        """The capture of the exchange that begins now.
+
+        In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words
+        that other headers hold.
+        """
         own_headers = {name.lower() for name in request.own_headers}
-        redactor = partial(redactor_of, built.sent, secrets)
+        redactor = partial(_redactor_by_names, built.sent, str(built.request.url), self._keys)
+        secrets = self._secrets | self._keys
         return begin_exchange(capture, built.request, request.content or b"", secrets, own_headers, redactor)
 
     def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
@@ -323,6 +326,12 @@ class UpstreamHTTP:
         proxy = self._connections.proxy
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
         return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
+
+
+def _redactor_by_names(sent: Mapping[str, str], url: str, keys: Iterable[str]) -> Redactor:
+    """Removes the secrets of a request that are some by their names, and the keys."""
+    named = {name: value for name, value in sent.items() if names_a_secret(name)}
+    return redactor_of(named, [*secrets_in_url(url), *keys])
 
 
 def _as_sent(

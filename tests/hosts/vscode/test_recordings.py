@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream import TextPart
-from partstream.bundles.exchange import Bundle, HowEnded
+from partstream.bundles.exchange import Bundle, HowEnded, RedactionLevel
 from partstream.bundles.reading import read_bundle
 from partstream.capturing.door import HAS_DOORS
 from partstream.capturing.door_client import newest_answer
@@ -54,6 +54,8 @@ def test_the_last_answer_is_there_without_anybody_having_asked_before():
             (answer,) = bundle.answers
             assert (bundle.source, answer.host) == ("vscode", "vscode")
             assert "vscode" in bundle.versions
+            assert bundle.redaction is not None
+            assert bundle.redaction.level is RedactionLevel.KEYS
             assert exchange.end.how is HowEnded.WHOLE
             assert exchange.request is not None
             assert KEY.encode() not in Path(recording["path"]).read_bytes()
@@ -71,7 +73,7 @@ def test_the_last_answer_is_there_without_anybody_having_asked_before():
 def test_a_failing_answer_has_its_error_and_each_attempt():
     async def test() -> None:
         async with ReplayUpstream(fault="status=500") as upstream, serving() as peer:
-            await asked(peer, upstream)
+            await asked(peer, upstream, retry={"attempts": 3, "firstWait": 0.01})
             bundle = opened((await peer.call("languageModels/lastAnswer"))["recording"])
             (answer,) = bundle.answers
             assert answer.outcome == "failed"
