@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["dist", "build", "bundled", "src/protocol.generated.ts", "**/*.mjs"] },
+  { ignores: ["dist", "build", "bundled", "src/protocol.generated.ts", "pages", "**/*.mjs"] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

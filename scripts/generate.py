@@ -28,6 +28,7 @@ from serving_page import serving_page
 from settings_types import settings_types
 from translation_page import translation_page
 from typescript_types import protocol_types
+from view_types import view_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,6 +51,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/serving.md": serve_page,
     "docs/translation.md": translation_page,
     **project_examples(),
+    "extension/pages/view.generated.d.ts": view_types,
     "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/settings.generated.ts": settings_types,

@@ -4,7 +4,7 @@
   const MOST_ROWS = 96;
   const AROUND = 2;
 
-  /** @type {{ base64: string, bytes: Uint8Array }} */
+  /** @type {{ base64: string, bytes: Uint8Array<ArrayBuffer> }} */
   let last = { base64: "", bytes: new Uint8Array() };
 
   /** The body of the answer that is shown. */

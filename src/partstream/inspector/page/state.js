@@ -6,33 +6,22 @@
  * through `on`. What a stream says gets into the page through `element` alone, which makes text of it and nothing else.
  */
 const inspect = (() => {
-  /** @type {Record<string, ((detail: any) => void)[]>} */
+  /** @type {Record<keyof Changes, ((detail: any) => void)[]>} */
   const listeners = { view: [], answer: [], filter: [], select: [], key: [] };
 
-  /** @typedef {{ text: string, kinds: string[], broken: boolean, unmapped: boolean, gap: number | null }} Filters */
-  /** @type {Filters} No kind means every kind; a gap is the least number of milliseconds before an event. */
+  /** @type {Filters} */
   const NO_FILTERS = { text: "", kinds: [], broken: false, unmapped: false, gap: null };
 
-  /**
-   * `selected` is the number of an event, `shown` the places in `answer.events` of those that the filters leave.
-   * @type {{ view: View | null, answer: AnswerView | null, selected: number | null, filters: Filters, shown: number[] }}
-   */
+  /** @type {InspectState} */
   const state = { view: null, answer: null, selected: null, filters: { ...NO_FILTERS }, shown: [] };
 
-  /**
-   * Calls `listener` when: "view" is shown (first or changed; detail: the view), "answer" is another one or has changed
-   * (detail: {isSame}), "filter" has changed (detail: the filters), "select" of an event (detail: {n, origin}), "key" is
-   * registered (detail: the key). Listeners are called in the order of the scripts.
-   * @param {string} name @param {(detail: any) => void} listener
-   */
-  function on(name, listener) {
-    listeners[name]?.push(listener);
-  }
+  /** Calls `listener` when a view is shown (first or changed), when the answer is another one or has changed, when the
+   * filters have, when an event is selected, when a key is registered; in the order of the scripts.
+   * @type {Inspect["on"]} */
+  const on = (name, listener) => void listeners[name].push(listener);
 
-  /** @param {string} name @param {unknown} [detail] */
-  function emit(name, detail) {
-    for (const listener of listeners[name] ?? []) listener(detail);
-  }
+  /** @type {Inspect["emit"]} */
+  const emit = (name, detail) => listeners[name].forEach((listener) => listener(detail));
 
   /** Shows a view: the first, or a changed one, where the answer and the event that were chosen stay.
    * @param {View} view */
@@ -96,14 +85,10 @@ const inspect = (() => {
 
   // ---- keys, which are also buttons ----
 
-  /** @typedef {{ key: string | string[], label: string, run: () => void, group: string, sign?: string,
-   *   isOn?: () => boolean }} Key */
   /** @type {Key[]} */
   const keys = [];
 
-  /** Makes a key that is also a button in the toolbar of its group, and stands in the help. `key` is as
-   * `KeyboardEvent.key` has it, with "Shift+" before it where that key alone has no form of its own; `sign` is what the
-   * button shows in place of its label. @param {Key} key */
+  /** Makes a key that is also a button in the toolbar of its group, and stands in the help. @param {Key} key */
   function register(key) {
     keys.push(key);
     emit("key", key);
@@ -265,10 +250,8 @@ const inspect = (() => {
 
   void Promise.resolve().then(start);
 
-  return {
-    signOf, state, on, emit, show, choose, select, filter, placeOf, eventAt, register, registerSwitch, keys, toolbar, element, visible,
-    number, time, pane, main, bytesOf, NO_FILTERS,
-    announce: (/** @type {string} */ _sentence) => {},
-    sentenceOf: (/** @type {EventView} */ _event) => "",
-  };
+  return /** @type {Inspect} */ ({
+    state, keys, NO_FILTERS, on, emit, show, choose, select, filter, placeOf, eventAt, register, registerSwitch, toolbar, element, visible,
+    number, time, signOf, pane, main, bytesOf,
+  });
 })();

@@ -1,0 +1,85 @@
+/** What the scripts of the inspector's page share: `state.js` makes it, and each script adds what it does for others. */
+
+interface Filters {
+  text: string;
+  /** None means every kind. */
+  kinds: string[];
+  broken: boolean;
+  unmapped: boolean;
+  /** The least number of milliseconds before an event. */
+  gap: number | null;
+}
+
+interface InspectState {
+  view: View | null;
+  answer: AnswerView | null;
+  /** The number of an event. */
+  selected: number | null;
+  filters: Filters;
+  /** The places in `answer.events` of those that the filters leave. */
+  shown: number[];
+}
+
+interface Key {
+  /** As `KeyboardEvent.key` has it, with "Shift+" before it where that key alone has no form of its own. */
+  key: string | string[];
+  label: string;
+  run: () => unknown;
+  group: string;
+  /** What the button shows in place of its label. */
+  sign?: string;
+}
+
+/** What each listener is told, by the name of the change. */
+interface Changes {
+  view: View;
+  answer: { isSame: boolean };
+  filter: Filters;
+  select: { n: number | null; origin: string };
+  key: Key;
+}
+
+type Child = Node | string | number | null | undefined | false;
+
+interface Inspect {
+  state: InspectState;
+  keys: Key[];
+  NO_FILTERS: Filters;
+  on<Name extends keyof Changes>(name: Name, listener: (detail: Changes[Name]) => void): void;
+  emit<Name extends keyof Changes>(name: Name, detail: Changes[Name]): void;
+  show(view: View): void;
+  choose(id: string): void;
+  select(n: number | null, options: { origin: string }): void;
+  filter(changes: Partial<Filters>): void;
+  placeOf(n: number): number;
+  eventAt(n: number): EventView | null;
+  register(key: Key): void;
+  toolbar(group: string): HTMLElement;
+  element(tag: string, attributes: Record<string, any> | null, ...children: Child[]): any;
+  visible(text: string): string;
+  number(value: number): string;
+  time(ms: number | null | undefined): string;
+  signOf(kind: string): string;
+  pane(name: string, title: string): HTMLElement;
+  main(): HTMLElement;
+  bytesOf(base64: string): Uint8Array<ArrayBuffer>;
+
+  /** announcements.js */
+  announce(sentence: string): void;
+  sentenceOf(event: EventView): string;
+  /** bytes.js */
+  body(): Uint8Array<ArrayBuffer>;
+  framesOf(event: EventView): { name: string; data: string }[];
+  readOf(offset: number): number;
+  bytesView(event: EventView): HTMLElement;
+  /** filters.js */
+  filterBar: HTMLElement;
+  /** head.js */
+  folded(title: string, ...children: Child[]): HTMLElement;
+  /** json.js */
+  cut(text: string, query?: string, most?: number): HTMLElement;
+  jsonView(text: string, query: string): HTMLElement;
+  foldAll(root: ParentNode, isOpen: boolean): void;
+  /** result.js */
+  showInResult(part: number): void;
+}

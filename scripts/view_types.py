@@ -1,0 +1,14 @@
+"""Makes the types of the inspector's view, which the scripts of its page are checked with."""
+
+from __future__ import annotations
+
+from typescript_spelling import Spelling
+
+from partstream.inspector import view_shapes
+
+_HEAD = "// Written by scripts/generate.py from src/partstream/inspector/view_shapes.py: edit that and run it again.\n"
+
+
+def view_types() -> str:
+    """The whole of `extension/pages/view.generated.d.ts`."""
+    return "\n".join((_HEAD, *Spelling(view_shapes, export="").declarations()))
