@@ -41,6 +41,60 @@ interface Changes {
 
 type Child = Node | string | number | null | undefined | false;
 
+type SignName =
+  | "bar"
+  | "broken_bar"
+  | "short_bar"
+  | "diamond"
+  | "square"
+  | "circle"
+  | "ring"
+  | "dot"
+  | "begin"
+  | "end"
+  | "cross"
+  | "flag";
+
+/** Draws the ticks of a lane, as elements or into a canvas. */
+interface Painter {
+  bar(x: number, y: number, width: number, height: number, look: string, n?: number): void;
+  sign(name: SignName, x: number, y: number, look: string, n?: number): void;
+}
+
+interface Place {
+  top: number;
+  height: number;
+}
+
+/** An answer on the axis: where its lanes are, and where on the axis an event, a part or a place in the bytes is. */
+interface Band extends Place {
+  answer: AnswerView;
+  lanes: (Place & { name: string })[];
+  event(event: EventView): number;
+  part(i: number): number;
+  read(read: AnswerView["reads"][number]): number;
+  flush(flush: ShownView): number;
+}
+
+/** What one lane is drawn from. */
+interface Scene {
+  band: Band;
+  lane: Place;
+  x(at: number): number;
+  isSeen(from: number, to?: number): boolean;
+  ticks: Painter;
+  group: SVGElement;
+  right: number;
+  isOrdered: boolean;
+  flushes: ShownView[];
+}
+
+interface Lane {
+  name: string;
+  label: string;
+  height: number;
+}
+
 interface Inspect {
   state: InspectState;
   keys: Key[];
@@ -80,6 +134,19 @@ interface Inspect {
   cut(text: string, query?: string, most?: number): HTMLElement;
   jsonView(text: string, query: string): HTMLElement;
   foldAll(root: ParentNode, isOpen: boolean): void;
+  /** lanes.js */
+  lanes: {
+    DRAW: Record<string, (scene: Scene) => void>;
+    GUTTER: number;
+    KINDS: Record<string, any>;
+    LANES: Lane[];
+    SIGNS: Record<string, string>;
+    elements(group: SVGElement): Painter;
+    gaps(scene: Scene): void;
+    lengthOf(ms: number): string;
+    painting(canvas: HTMLCanvasElement, width: number, height: number): Painter;
+    words(x: number, y: number, text: string, look: string, anchor?: string): SVGElement;
+  };
   /** result.js */
   showInResult(part: number): void;
 }

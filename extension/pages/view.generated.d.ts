@@ -175,7 +175,11 @@ interface ResultView {
   part: number;
 }
 
-/** One exchange with a server, or one answer of a host of which no bytes are known. */
+/**
+ * One exchange with a server, or one answer of a host of which no bytes are known.
+ *
+ * `wrong` is the number of the event at which it went wrong; None where it did not, or where no event shows it.
+ */
 interface AnswerView {
   id: string;
   title: string;
@@ -190,6 +194,7 @@ interface AnswerView {
   outcome: string;
   ending: string | null;
   error: ErrorView | null;
+  wrong: number | null;
   blame: BlameView;
   finishReason: FinishReasonView | null;
   usage: UsageView | null;

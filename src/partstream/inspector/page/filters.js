@@ -5,7 +5,7 @@
   /** A filter of one mark: a button. @type {{ name: "broken" | "unmapped", sign: string, has: (event: EventView) => boolean }[]} */
   const MARKS = [
     { name: "broken", sign: "✗", has: (event) => event.violations.length > 0 },
-    { name: "unmapped", sign: "?", has: (event) => event.kind === "unmapped" || event.marks.includes("unmapped") },
+    { name: "unmapped", sign: "◎", has: (event) => event.kind === "unmapped" || event.marks.includes("unmapped") },
   ];
 
   /** One character a byte, in lower case, so that a place in the text is a place in the bytes. */

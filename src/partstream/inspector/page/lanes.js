@@ -42,16 +42,6 @@
   const GUTTER = 68;
   const LETTER = 6.4;
 
-  /** @typedef {{ bar: (x: number, y: number, width: number, height: number, look: string, n?: number) => void,
-   *   sign: (name: keyof SIGNS, x: number, y: number, look: string, n?: number) => void }} Painter */
-  /** @typedef {{ top: number, height: number }} Place */
-  /** An answer on the axis: where its lanes are, and where on the axis an event, a part or a place in the bytes is.
-   * @typedef {Place & { answer: AnswerView, lanes: (Place & { name: string })[], event: (event: EventView) => number,
-   *   part: (i: number) => number, read: (read: AnswerView["reads"][number]) => number,
-   *   flush: (flush: ShownView) => number }} Band */
-  /** @typedef {{ band: Band, lane: Place, x: (at: number) => number, isSeen: (from: number, to?: number) => boolean,
-   *   ticks: Painter, group: SVGElement, right: number, isOrdered: boolean, flushes: ShownView[] }} Scene */
-
   /** @param {number} x @param {number} y @param {string} text @param {string} look @param {string} [anchor] */
   const words = (x, y, text, look, anchor = "start") =>
     element("svg:text", { x: x.toFixed(1), y, class: look, "text-anchor": anchor }, text);

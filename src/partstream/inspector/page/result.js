@@ -80,7 +80,7 @@
     const items = rows.map(({ type, count, events }) =>
       element("li", null, element("code", null, type), ` ${number(count)} `, element("button", { type: "button", click: () => inspect.select(events[0] ?? null, { origin: "result" }) }, `Event ${number(events[0] ?? 0)}`)),
     );
-    return element("section", { class: "block" }, element("h3", null, element("span", { class: "sign kind-unmapped", "aria-hidden": "true" }, "?"), " Events that no part represents"), element("ul", null, ...items));
+    return element("section", { class: "block" }, element("h3", null, element("span", { class: "sign kind-unmapped", "aria-hidden": "true" }, "◎"), " Events that no part represents"), element("ul", null, ...items));
   }
 
   /** Goes to the place of the result that a part is in. @param {number} part */

@@ -188,15 +188,15 @@ const inspect = (() => {
     return ms === null || ms === undefined ? "-" : `${number(ms)} ms`;
   }
 
-  /** The sign of each kind of event and part: what its colour says, as a shape. @type {Record<string, string>} */
+  /** The sign of each kind of event and part: what its colour says, as a shape, as in the timeline. @type {Record<string, string>} */
   const SIGNS = {
-    text: "▬", thinking: "◌", call: "◆", data: "■", usage: "Σ", start: "▷", end: "◁", error: "✗", keepalive: "·",
-    unmapped: "?", other: "○",
+    text: "┃", thinking: "┇", call: "◆", data: "■", usage: "●", start: "▶", end: "◀", error: "✖", keepalive: "•",
+    unmapped: "◎", other: "╻",
   };
 
   /** @param {string} kind */
   function signOf(kind) {
-    return SIGNS[kind] ?? "○";
+    return SIGNS[kind] ?? "╻";
   }
 
   // ---- the panes of the page, in their order ----
