@@ -28,6 +28,17 @@ interface Key {
   group: string;
   /** What the button shows in place of its label. */
   sign?: string;
+  /** Whether what it switches is on. */
+  isOn?: () => boolean;
+}
+
+/** A key that switches something on and off. */
+interface Switch {
+  key: string;
+  label: string;
+  isOn: boolean;
+  change: (isOn: boolean) => void;
+  group: string;
 }
 
 /** What each listener is told, by the name of the change. */
@@ -108,6 +119,7 @@ interface Inspect {
   placeOf(n: number): number;
   eventAt(n: number): EventView | null;
   register(key: Key): void;
+  registerSwitch(made: Switch): void;
   toolbar(group: string): HTMLElement;
   element(tag: string, attributes: Record<string, any> | null, ...children: Child[]): any;
   visible(text: string): string;

@@ -87,7 +87,7 @@
   /** Follows the changes until their stream ends; says whether it ended because nothing more will come. */
   async function follow() {
     const response = await ask("events", { headers: { "Last-Event-ID": String(live.number) } });
-    const stream = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream());
+    const stream = /** @type {ReadableStream<BufferSource>} */ (response.body).pipeThrough(new TextDecoderStream());
     const reader = stream.getReader();
     let rest = "";
     for (;;) {

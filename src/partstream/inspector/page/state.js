@@ -94,8 +94,7 @@ const inspect = (() => {
     emit("key", key);
   }
 
-  /** Makes a key that switches something on and off; its button says which.
-   * @param {{ key: string, label: string, isOn: boolean, change: (isOn: boolean) => void, group: string }} made */
+  /** Makes a key that switches something on and off; its button says which. @param {Switch} made */
   function registerSwitch({ key, label, isOn, change, group }) {
     const run = () => {
       isOn = !isOn;
@@ -250,8 +249,8 @@ const inspect = (() => {
 
   void Promise.resolve().then(start);
 
-  return /** @type {Inspect} */ ({
+  return /** @type {Inspect} What the other scripts add is there before anybody asks. */ (/** @type {unknown} */ ({
     state, keys, NO_FILTERS, on, emit, show, choose, select, filter, placeOf, eventAt, register, registerSwitch, toolbar, element, visible,
     number, time, signOf, pane, main, bytesOf,
-  });
+  }));
 })();
