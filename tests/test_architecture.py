@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 60
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "asgi", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
-    frozenset({"arguments", "error_facts", "kept_folder", "markdown", "redaction", "visible_text"}),
+    frozenset({"arguments", "error_facts", "kept_folder", "markdown", "redaction", "stop_signals", "visible_text"}),
     frozenset({"loopback", "parts"}),
     frozenset({"cancellation", "inner_activity", "messages", "part_json", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),

@@ -225,6 +225,27 @@ class Redactor:
                 end = span.end
         return b"".join((*pieces, text[end:].encode(errors="surrogateescape"))) if pieces else data
 
+    def may_go_on(self, data: bytes) -> bool:
+        """Whether bytes end in what may be the beginning of a secret, so that what follows them has to be seen first.
+
+        Args:
+            data: The bytes, which need not be text. The first character of a secret at their end is enough.
+        """
+        text = data.decode(errors="surrogateescape")
+        for level in range(_MOST_DECODINGS + 1):
+            wanted = self._wanted_at(level)
+            if any(_ends_inside(form, text) for form in wanted.plain):
+                return True
+            if any(_ends_inside(form, text.translate(_BASE64URL_TO_BASE64)) for form in wanted.base64):
+                return True
+            if any(_ends_inside(form, text.translate(_TO_LOWER)) for form in wanted.lower):
+                return True
+            decoded = _decode(text)
+            if decoded is None:
+                return False
+            text = decoded.text
+        return False
+
     def redact_values(self, value: Any, *, names: bool = False) -> Any:
         """A JSON value with all its texts redacted, at any depth; the names of its fields too if `names` is true."""
         if isinstance(value, str):
@@ -360,6 +381,18 @@ def _found_cut(wanted: str, text: str) -> Iterator[_Span]:
                 yield _Span(at, end)
                 break
             at = text.find(wanted[:_SHORTEST_ENCODED], at + 1, end)
+
+
+def _ends_inside(wanted: str, text: str) -> bool:
+    """Whether a text ends in the beginning of what is wanted, with half an escape or a quotation mark behind it."""
+    tail = max(0, len(text) - _LONGEST_CUT_END)
+    for end in {found.start() for pattern in _CUT_ENDS if (found := pattern.search(text, tail)) is not None}:
+        at = text.find(wanted[:1], max(0, end - len(wanted) + 1), end)
+        while at >= 0:
+            if wanted.startswith(text[at:end]):
+                return True
+            at = text.find(wanted[:1], at + 1, end)
+    return False
 
 
 def _whole_runs(text: str, spans: Iterable[_Span]) -> Iterator[_Span]:

@@ -28,8 +28,16 @@ class Seen:
     how: HowEnded | None = None
     error: Exception | None = None
 
+    is_behind = False
+
+    async def caught_up(self) -> None:
+        raise AssertionError("it is never behind")
+
     def sending(self, at: int) -> None:
         self._called("sending", at)
+
+    def sent(self, at: int) -> None:
+        pass
 
     def head(self, at: int, status: int, reason: str, headers: list[tuple[bytes, bytes]]) -> None:
         self._called("head", at)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptRecordings"]
 
 _FOLDER: Final = "recordings"
-_NAMES: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}\.partstream\.zip")
+_NAMES: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}\.partstream\.(?:zip|part)")
+"""Also of recordings that were never finished, because the recorder was killed."""
 _NO_WORDS: Final = re.compile(r"[^a-z0-9.]+")
 _LONGEST: Final = 40
 _LIMITS: Final = FileLimits(file_bytes=200 * 1024 * 1024, all_bytes=200 * 1024 * 1024, files=1_000)

@@ -37,6 +37,7 @@ from partstream.serving.listening import (
 )
 from partstream.serving.local_callers import local_program
 from partstream.serving.settings import ServingSettings
+from partstream.stop_signals import stopped_by_signals
 
 if TYPE_CHECKING:
     import socket
@@ -242,7 +243,7 @@ class _Served:
     async def serve(self, sockets: Sequence[socket.socket], start: Start) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""
         from partstream.serving.app import app  # noqa: PLC0415 - the checks of the options come first
-        from partstream.serving.server import HttpServer, StoppedAtOnceError, stopped_by_signals  # noqa: PLC0415
+        from partstream.serving.server import HttpServer, StoppedAtOnceError  # noqa: PLC0415
 
         application = app(self.providers.by_name, self.settings)
         server = HttpServer(
@@ -262,7 +263,7 @@ class _Served:
 
         try:
             async with captured_answers(application):
-                with self.observers.of(application), stopped_by_signals(server):
+                with self.observers.of(application), stopped_by_signals(server.stop):
                     await server.serve(listening)
         except StoppedAtOnceError:
             return False

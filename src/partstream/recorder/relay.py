@@ -74,6 +74,7 @@ class Relay:
                 request.headers,
                 request.body,
                 lambda: self._watcher.sending(time.monotonic_ns()),
+                lambda: self._watcher.sent(time.monotonic_ns()),
             )
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             return HowEnded.NO_RESPONSE, await self._without_response(error)
@@ -103,6 +104,8 @@ class Relay:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 finally:  # also where the client has left, or is slow and the proxy is stopped
                     watcher.chunk(at, piece)
+                if watcher.is_behind:
+                    await watcher.caught_up()
         except httpx2.RequestError as error:
             await send({"type": BREAK_OFF, "reset": isinstance(error, httpx2.ReadError)})
             return HowEnded.CUT, error

@@ -60,7 +60,14 @@ class Server:
         self._transport = make_transport(configuration, self._proxy)
 
     async def ask(
-        self, method: str, path: str, query: str, headers: HeaderFields, body: bytes, on_sending: Callable[[], object]
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: HeaderFields,
+        body: bytes,
+        on_sending: Callable[[], object],
+        on_sent: Callable[[], object],
     ) -> ServerReply:
         """Sends a request and returns when the head of its reply has come.
 
@@ -71,11 +78,12 @@ class Server:
             headers: Its header fields.
             body: Its body.
             on_sending: Called when the first byte is about to be sent.
+            on_sent: Called when the last byte was sent; not on the way through a proxy.
 
         Raises:
             httpx2.RequestError: There is no reply.
         """
-        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending}
+        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
         url = url_on_host(self._base_url, path, query)
         request = httpx2.Request(method, url, headers=headers, content=body or None, extensions=extensions)
         if not isinstance(self._transport, DirectTransport):

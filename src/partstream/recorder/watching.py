@@ -37,10 +37,24 @@ class ForwardedRequest:
 
 
 class ExchangeWatcher(Protocol):
-    """Sees one exchange; no call may take long or raise. Times are nanoseconds of the monotonic clock."""
+    """Sees one exchange; no call may take long or raise. Times are nanoseconds of the monotonic clock.
+
+    Attributes:
+        is_behind: Whether it cannot take more before :meth:`caught_up` returns.
+    """
+
+    @property
+    def is_behind(self) -> bool:
+        """See the class."""
+
+    async def caught_up(self) -> None:
+        """Waits while it cannot take more."""
 
     def sending(self, at: int) -> None:
         """The first byte of the request is about to be sent."""
+
+    def sent(self, at: int) -> None:
+        """The last byte of the request was sent; not called where nobody knows when."""
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
         """The head of the response was read."""

@@ -7,7 +7,6 @@ comes only after all streams have ended, so that nobody could tell them to. Need
 from __future__ import annotations
 
 import asyncio
-import signal
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 
-__all__ = ["DrainingApplication", "HttpServer", "StoppedAtOnceError", "stopped_by_signals"]
+__all__ = ["DrainingApplication", "HttpServer", "StoppedAtOnceError"]
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _CANCELLING_SECONDS: Final = 1.0
 """How long answers have to notice that their clients are gone when the process ends at once."""
 
@@ -164,26 +162,6 @@ class HttpServer:
                 await draining
             return
         draining.result()
-
-
-@contextmanager
-def stopped_by_signals(server: HttpServer) -> Iterator[None]:
-    """Has Ctrl-C and SIGTERM stop the server."""
-    loop = asyncio.get_running_loop()
-    before: dict[signal.Signals, Any] = {}
-    for number in _SIGNALS:
-        try:
-            loop.add_signal_handler(number, server.stop)
-        except NotImplementedError:  # Windows
-            before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.stop))
-    try:
-        yield
-    finally:
-        for number in _SIGNALS:
-            if number in before:
-                signal.signal(number, before[number])
-            else:
-                loop.remove_signal_handler(number)
 
 
 def _configuration(application: DrainingApplication, limits: ConnectionLimits, largest_message: int) -> uvicorn.Config:

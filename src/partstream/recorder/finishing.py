@@ -1,0 +1,47 @@
+"""Makes the file that people use of a recording that has grown: without keys, cookies and ids of people.
+
+Runs as a program of its own too, so that a recording that is full is finished beside the proxy, not in it:
+`python -m partstream.recorder.finishing PART FILE`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from partstream.bundles.exchange import RedactionLevel
+from partstream.bundles.forms import write_as
+from partstream.bundles.partial import read_partial
+from partstream.bundles.redaction import redact
+
+__all__ = ["finish"]
+
+
+def finish(part: Path, file: Path) -> None:
+    """Writes the file and removes the recording that has grown, which stays where something fails.
+
+    Args:
+        part: The recording that has grown.
+        file: The file; its ending says the form. One that is there is replaced.
+
+    Raises:
+        BundleError: The recording is damaged, or the form cannot hold it.
+        OSError: The system refuses.
+    """
+    bundle, _ = redact(read_partial(part.read_bytes()), RedactionLevel.KEYS)
+    data = write_as(bundle, file.name)
+    handle, written = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
+    try:
+        with os.fdopen(handle, "wb") as new:  # mkstemp makes files for the user alone
+            new.write(data)
+        Path(written).replace(file)
+    except BaseException:
+        Path(written).unlink(missing_ok=True)
+        raise
+    part.unlink()
+
+
+if __name__ == "__main__":
+    finish(Path(sys.argv[1]), Path(sys.argv[2]))

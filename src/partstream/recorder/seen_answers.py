@@ -1,0 +1,194 @@
+"""The last answers that went by, in memory: for the line that a person reads of each, and for a page that follows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from partstream.bundles.exchange import HowEnded
+from partstream.capturing.bundling import bundle_of, snapshot_of
+from partstream.capturing.exchange_capture import KeptRequest
+from partstream.capturing.last_answers import LastAnswers
+from partstream.inspector.answer_view import view_of_exchange
+from partstream.recorder.recording_file import is_document, model_asked, redactor_of_request
+from partstream.recorder.spoken import protocol_at
+from partstream.redaction import query_without_secrets, without_secrets_by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.capturing.bundling import Snapshot
+    from partstream.capturing.capture import AnswerCapture
+    from partstream.inspector.view_shapes import AnswerView
+    from partstream.recorder.forwarded_headers import HeaderFields
+    from partstream.recorder.watching import ForwardedRequest
+
+__all__ = ["AnswerFacts", "SeenAnswers"]
+
+_LARGEST_JUDGED: Final = 8 * 1024 * 1024
+"""Bytes of a body: a larger one takes seconds, in which answers that go on would be late."""
+_OUTCOMES: Final = {HowEnded.CUT: "truncated", HowEnded.CANCELLED: "cancelled", HowEnded.NO_RESPONSE: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """What is said of an exchange that is over.
+
+    Attributes:
+        number: The number of its request.
+        method: The method.
+        path: The path.
+        status: The HTTP status, or None.
+        ending: How its bytes ended.
+        seconds: From its request to its end.
+        bytes: Those of the body.
+        outcome: How the answer in it ended, such as `completed`; None for what is no answer of a model.
+        protocol: What it spoke, or None.
+        events: How many events it had.
+        broken: How many rules of the contract it broke; None where nobody judged it.
+        error: What went wrong, or None.
+    """
+
+    number: int
+    method: str
+    path: str
+    status: int | None
+    ending: HowEnded
+    seconds: float
+    bytes: int
+    outcome: str | None = None
+    protocol: str | None = None
+    events: int = 0
+    broken: int | None = None
+    error: str | None = None
+
+
+class SeenAnswers:
+    """Keeps the last answers, and tells of each that is over; belongs to one event loop.
+
+    Args:
+        report: Called with the facts of each exchange, a moment after it is over.
+
+    Attributes:
+        answers: The last answers; their headers hold no keys.
+    """
+
+    def __init__(self, report: Callable[[AnswerFacts], object]) -> None:
+        self.answers = LastAnswers()
+        self._report = report
+        self._judging: set[asyncio.Task[None]] = set()
+        # One thread: judging is all processor, and more at once would only hold up what goes by.
+        self._thread = ThreadPoolExecutor(1, "judging")
+
+    def watch(self, request: ForwardedRequest) -> _Watcher:
+        """What sees an exchange."""
+        return _Watcher(self, request)
+
+    async def close(self) -> None:
+        """Waits until all that is over was told."""
+        await asyncio.gather(*self._judging, return_exceptions=True)
+        self._thread.shutdown()
+
+    def judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
+        """Tells of an exchange that is over, once it is judged."""
+        task = asyncio.get_running_loop().create_task(self._judge(seen.answer, facts))
+        self._judging.add(task)
+        task.add_done_callback(self._judging.discard)
+
+    async def _judge(self, answer: AnswerCapture, facts: AnswerFacts) -> None:
+        view: AnswerView | None = None
+        if answer.exchanges and facts.bytes <= _LARGEST_JUDGED:
+            snapshot = snapshot_of((answer,))
+            view = await asyncio.get_running_loop().run_in_executor(self._thread, _view_of, snapshot)
+        told = facts if view is None else _with_view(facts, view)
+        answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
+        self._report(told)
+
+
+class _Watcher:
+    """Puts one exchange into the memory."""
+
+    is_behind = False
+
+    def __init__(self, owner: SeenAnswers, request: ForwardedRequest) -> None:
+        self._owner = owner
+        self._request = request
+        self._bytes = 0
+        self._status: int | None = None
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers]
+        self.answer = owner.answers.begin("record", model_asked(request))
+        kept = KeptRequest(
+            request.method,
+            request.path,
+            query_without_secrets(request.query),
+            without_secrets_by_name(fields),
+            request.body,
+        )
+        self._exchange = self.answer.exchange(None, kept, lambda: redactor_of_request(request))
+
+    async def caught_up(self) -> None:
+        """Returns: the memory takes everything, and lets the oldest go."""
+
+    def sending(self, at: int) -> None:
+        self._exchange.sending()
+
+    def sent(self, at: int) -> None:
+        self._exchange.was_sent()
+
+    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        self._status = status
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        self._exchange.responded(status, reason, fields)
+        if is_document(status, fields):
+            self._exchange.protocol = protocol_at(self._request.method, self._request.path)
+
+    def chunk(self, at: int, data: bytes) -> None:
+        self._bytes += len(data)
+        self._exchange.chunk(data)
+
+    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        if how is HowEnded.WHOLE:
+            self._exchange.whole()
+        elif how is HowEnded.CANCELLED:
+            self._exchange.cancelled()
+        elif how is HowEnded.CUT and error is not None:
+            self._exchange.cut(error)
+        else:
+            self._exchange.no_response(error)
+        request = self._request
+        seconds = (time.monotonic_ns() - request.at) / 1e9
+        said = None if error is None else str(error)
+        facts = AnswerFacts(
+            request.number, request.method, request.path, self._status, how, seconds, self._bytes, error=said
+        )
+        self._owner.judge(self, facts)
+
+
+def _view_of(snapshot: Snapshot) -> AnswerView | None:
+    """The view of the exchange of an answer; None for one that the memory has let go."""
+    exchanges = bundle_of(snapshot, "record").exchanges
+    return view_of_exchange(exchanges[0], None, "") if exchanges else None
+
+
+def _with_view(facts: AnswerFacts, view: AnswerView) -> AnswerFacts:
+    protocol, error = view["protocol"], view["error"]
+    is_answer = protocol is not None and bool(view["events"])
+    if not is_answer:
+        return facts
+    return AnswerFacts(
+        facts.number,
+        facts.method,
+        facts.path,
+        facts.status,
+        facts.ending,
+        facts.seconds,
+        facts.bytes,
+        view["outcome"],
+        None if protocol is None else protocol["name"],
+        sum(event.get("count", 1) for event in view["events"]),
+        view["verdict"]["broken"],
+        facts.error if error is None else error["message"],
+    )
