@@ -6,9 +6,19 @@ import pytest
 from hypothesis import given
 
 from bundles.made_bundles import parts
+from partstream.conformance.part_json import part_json as reported
+from partstream.conformance.transcript_lines import event_lines
 from partstream.errors import UnexpectedValueError
 from partstream.part_json import PART_TYPES, part_json, part_of_json
-from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import (
+    DataPart,
+    MessagePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    unchecked_part,
+)
 
 FORMS: list[tuple[MessagePart, dict[str, Any]]] = [
     (TextPart("a"), {"type": "text", "value": "a"}),
@@ -53,3 +63,31 @@ def test_what_is_no_part_is_named_with_its_place(value: object, says: str) -> No
 
 def test_fields_of_a_newer_version_are_left_out() -> None:
     assert part_of_json({"type": "text", "value": "a", "colour": "red"}) == TextPart("a")
+
+
+@pytest.mark.parametrize(("part", "said"), FORMS)
+def test_reports_of_the_conformance_kit_have_the_same_form(part: MessagePart, said: dict[str, Any]) -> None:
+    assert reported(part) == said
+
+
+def test_of_long_data_a_report_holds_the_beginning_and_says_how_long_it_is() -> None:
+    said = reported(DataPart(b"x" * 65, "image/png"))
+    assert said == {**part_json(DataPart(b"x" * 64, "image/png")), "bytes": 65}
+
+
+def test_reports_show_parts_that_break_the_contract_as_what_they_are() -> None:
+    assert reported(unchecked_part(TextPart, 7)) == {"type": "text", "value": 7}
+    assert reported(unchecked_part(ToolCallPart, "c", "f", {"x": {1}}))["input"] == "{'x': {1}}"
+    assert reported(unchecked_part(DataPart, "text", "a/b"))["data"] == "text"
+    assert reported("nothing") == {"type": "str", "shown": "'nothing'"}
+
+
+def test_calls_and_data_in_reports_of_older_versions_are_shown_all_the_same() -> None:
+    old = [{"type": "toolCall", "callId": "c", "name": "f", "input": {}}, {"type": "data", "mimeType": "a/b"}]
+    new = [{"type": "tool_call", "call_id": "c", "name": "f", "input": {}}, {"type": "data", "mime_type": "a/b"}]
+    shown = [
+        [line.text for line in event_lines({"answers": [{"events": [{"at": 1, "part": one} for one in parts]}]})]
+        for parts in (old, new)
+    ]
+    assert shown[0] == shown[1]
+    assert any("call c f" in line for line in shown[0])

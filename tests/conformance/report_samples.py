@@ -30,7 +30,7 @@ FAILED = check(
     hints=("a final snapshot is handed out again after the deltas",),
 )
 TRANSCRIPT: dict[str, Any] = {
-    "transcript": "1",
+    "transcript": "2",
     "scenario": "two-calls",
     "prompt": "Go on.",
     "script": {"answers": [{"blocks": [{"call": "get_weather", "arguments": {"city": "Oslo"}}]}]},
@@ -39,7 +39,7 @@ TRANSCRIPT: dict[str, Any] = {
         {
             "request": {"model": "m", "messages": [], "tools": ["get_weather"], "options": {}},
             "events": [
-                {"at": 8.0, "part": {"type": "toolCall", "callId": "c1", "name": "get_weather", "input": {}}},
+                {"at": 8.0, "part": {"type": "tool_call", "call_id": "c1", "name": "get_weather", "input": {}}},
                 {"at": 12.0, "part": {"type": "text", "value": NASTY.encode(errors="backslashreplace").decode()}},
                 {"at": 13.5, "kind": "rejected", "error": {"type": "ValueError", "message": "no"}},
             ],

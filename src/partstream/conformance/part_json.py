@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import part_json as parts_json
 from partstream.contract.json_values import find_non_json, shorten
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
@@ -17,26 +17,21 @@ _MOST_BYTES: Final = 64
 
 
 def part_json(part: object) -> dict[str, Any]:
-    """A part as JSON values; bytes are cut after 64."""
+    """A part in the form of :mod:`partstream.part_json`; of long data, the beginning, and the number of its bytes."""
     match part:
-        case TextPart():
-            return {"type": "text", "value": _safe(part.value)}
-        case ThinkingPart():
-            said = {"type": "thinking", "value": _safe(part.value)}
-            if part.id is not None:
-                said["id"] = _safe(part.id)
-            if part.metadata is not None:
-                said["metadata"] = _safe(part.metadata)
-            return said
-        case ToolCallPart():
-            named = {"callId": _safe(part.call_id), "name": _safe(part.name), "input": _safe(part.input)}
-            return {"type": "toolCall", **named}
-        case DataPart():
-            return {"type": "data", "mimeType": _safe(part.mime_type), "data": _bytes(part.data)}
+        case DataPart(data=bytes()) if len(part.data) > _MOST_BYTES:
+            said = parts_json.part_json(DataPart(part.data[:_MOST_BYTES], part.mime_type or "?"))
+            return {**_safe_fields(said), "mime_type": _safe(part.mime_type), "bytes": len(part.data)}
         case ToolResultPart():
             content = [part_json(one) for one in part.content]
-            return {"type": "toolResult", "callId": part.call_id, "content": content, "isError": part.is_error}
+            return {"type": "tool_result", "call_id": part.call_id, "content": content, "is_error": part.is_error}
+        case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
+            return _safe_fields(parts_json.part_json(part))
     return {"type": type(part).__name__, "shown": shorten(part)}
+
+
+def _safe_fields(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: _safe(value) for name, value in said.items()}
 
 
 def message_json(message: ChatMessage) -> dict[str, Any]:
@@ -71,11 +66,3 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _bytes(value: object) -> Any:
-    if not isinstance(value, bytes):
-        return {"shown": shorten(value)}
-    if len(value) <= _MOST_BYTES:
-        return {"base64": b64encode(value).decode()}
-    return {"base64": b64encode(value[:_MOST_BYTES]).decode(), "bytes": len(value)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRANSCRIPT_VERSION", "Answer", "EventKind", "Recorded", "Transcript", "UpstreamReply"]
 
-TRANSCRIPT_VERSION: Final = "1"
+TRANSCRIPT_VERSION: Final = "2"
 """Increases with every change that a reader of a kept transcript would misunderstand."""
 
 

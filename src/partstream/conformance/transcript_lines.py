@@ -62,14 +62,15 @@ def _events(events: Any, index: int | None) -> Iterator[EventLine]:
 
 
 def _part(part: Mapping[str, Any]) -> str:
+    """A part in a line; reports of versions before 0.12 spell two fields and a type otherwise."""
     match part.get("type"):
         case "text" | "thinking" as kind:
             return _cut(f"{kind} {json.dumps(part.get('value'), ensure_ascii=False)}")
-        case "toolCall":
+        case "tool_call" | "toolCall":
             said = json.dumps(part.get("input"), ensure_ascii=False)
-            return _cut(f"call {part.get('callId')} {part.get('name')} {said}")
+            return _cut(f"call {part.get('call_id', part.get('callId'))} {part.get('name')} {said}")
         case "data":
-            return _cut(f"data {part.get('mimeType')} {json.dumps(part.get('data'))}")
+            return _cut(f"data {part.get('mime_type', part.get('mimeType'))} {json.dumps(part.get('data'))}")
     return _cut(json.dumps(part, ensure_ascii=False))
 
 
