@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bundles.recorded import ASKED, BODY, REFUSED, REQUEST, TOOL, chunks_of, recorded_exchange
 from partstream.bundles.content import content_of
 from partstream.bundles.exchange import (
     Bundle,
@@ -26,30 +27,6 @@ from partstream.json_codec import dumps
 from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.served import scenario_events
 
-TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
-ASKED = {"model": "m", "input": "The weather in Lisbon?", "tools": [TOOL], "stream": True}
-REQUEST = RecordedRequest("POST", "/v1/responses", headers=(("content-type", "application/json"),), body=dumps(ASKED))
-STREAM = ResponseHead(1_000_000, 200, "OK", (("Content-Type", "text/event-stream"),))
-WHOLE = ExchangeEnd(9_000_000, HowEnded.WHOLE)
-
-
-def _sse(events: list[dict[str, Any]]) -> bytes:
-    return b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
-
-
-BODY = _sse(scenario_events("tools", ASKED))
-
-
-def _chunks(body: bytes, size: int = 700) -> tuple[Chunk, ...]:
-    """The body in reads that break lines, a tenth of a millisecond after each other."""
-    starts = range(0, len(body), size)
-    return tuple(Chunk(2_000_000 + n * 100_000, body[at : at + size]) for n, at in enumerate(starts))
-
-
-def _exchange(number: int = 1, body: bytes = BODY, **changes: Any) -> RecordedExchange:
-    exchange = RecordedExchange(number, 1, None, None, REQUEST, STREAM, _chunks(body), WHOLE)
-    return replace(exchange, **changes)
-
 
 def _file(tmp_path: Path, *exchanges: RecordedExchange) -> str:
     path = tmp_path / "a.partstream.zip"
@@ -61,12 +38,7 @@ def _run(command: str, *arguments: str) -> Result:
     return CliRunner().invoke(main, [command, *arguments])
 
 
-REFUSED = _exchange(
-    1,
-    head=ResponseHead(5, 429, "Too Many Requests", (("content-type", "application/json"), ("retry-after", "7"))),
-    chunks=(Chunk(6, b'{"error": {"message": "Slow down.", "code": "rate_limit_exceeded"}}'),),
-)
-MODELS = _exchange(
+MODELS = recorded_exchange(
     2,
     request=RecordedRequest("GET", "/v1/models"),
     head=ResponseHead(5, 200, "OK", (("content-type", "application/json"),)),
@@ -80,12 +52,12 @@ def test_a_bundle_replays_as_its_body_does(tmp_path: Path) -> None:
     expected = _run("replay", str(alone), "--json")
     assert expected.exit_code == 0
     for options in ([], ["--chunk-size", "1"], ["--pace", "1000"], ["--pace", "real"]):
-        result = _run("replay", _file(tmp_path, _exchange()), "--json", *options)
+        result = _run("replay", _file(tmp_path, recorded_exchange()), "--json", *options)
         assert (result.exit_code, result.stdout) == (0, expected.stdout)
 
 
 def test_of_several_exchanges_the_last_is_replayed_and_said_so(tmp_path: Path) -> None:
-    file = _file(tmp_path, REFUSED, MODELS, _exchange(3))
+    file = _file(tmp_path, REFUSED, MODELS, recorded_exchange(3))
     result = _run("replay", file, "--summary")
     assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (0, "completed")
     assert f"{file} holds 2 answers: this is {file}#3; also {file}#1" in result.stderr
@@ -93,7 +65,7 @@ def test_of_several_exchanges_the_last_is_replayed_and_said_so(tmp_path: Path) -
 
 
 def test_an_exchange_is_chosen_by_its_number_without_further_words(tmp_path: Path) -> None:
-    result = _run("replay", _file(tmp_path, REFUSED, _exchange(2)) + "#1", "--json")
+    result = _run("replay", _file(tmp_path, REFUSED, recorded_exchange(2)) + "#1", "--json")
     (end,) = map(json.loads, result.stdout.splitlines())
     assert (result.exit_code, end["outcome"]) == (3, "failed")
     assert end["error"] == {"code": "rate_limit_exceeded", "message": "Slow down."}
@@ -104,7 +76,7 @@ def test_an_exchange_is_chosen_by_its_number_without_further_words(tmp_path: Pat
     ("suffix", "says"), [("#7", "it has no exchange 7; it has 1, 2"), ("#x", "No such file"), ("#", "No such file")]
 )
 def test_an_exchange_that_is_not_there_is_named(tmp_path: Path, suffix: str, says: str) -> None:
-    result = _run("replay", _file(tmp_path, REFUSED, _exchange(2)) + suffix)
+    result = _run("replay", _file(tmp_path, REFUSED, recorded_exchange(2)) + suffix)
     assert (result.exit_code, says in result.stderr) == (2, True)
 
 
@@ -116,14 +88,14 @@ def test_a_file_that_is_called_like_a_chosen_exchange_is_that_file(tmp_path: Pat
 
 
 def test_parts_come_in_the_order_of_their_reads_whatever_the_pace(tmp_path: Path) -> None:
-    file = _file(tmp_path, _exchange())
+    file = _file(tmp_path, recorded_exchange())
     lines = [_run("replay", file, "--json", "--pace", pace).stdout for pace in ("0", "1", "50")]
     assert all(one == other for one, other in pairwise(lines))
 
 
 @pytest.mark.parametrize("pace", ["fast", "-1", "nan", "1e99"])
 def test_a_wrong_pace_is_refused(tmp_path: Path, pace: str) -> None:
-    result = _run("replay", _file(tmp_path, _exchange()), "--pace", pace)
+    result = _run("replay", _file(tmp_path, recorded_exchange()), "--pace", pace)
     assert result.exit_code == 2
     assert "expected real, 0 for at once, or how many times as fast" in result.stderr
 
@@ -131,7 +103,7 @@ def test_a_wrong_pace_is_refused(tmp_path: Path, pace: str) -> None:
 def test_a_recording_without_a_clock_has_no_pace(tmp_path: Path) -> None:
     path = tmp_path / "a.sse"
     path.write_bytes(BODY)
-    timeless = _exchange(chunks=(Chunk(None, BODY),))
+    timeless = recorded_exchange(chunks=(Chunk(None, BODY),))
     for file in (str(path), _file(tmp_path, timeless)):
         result = _run("replay", file, "--pace", "real")
         assert result.exit_code == 2
@@ -175,8 +147,8 @@ def test_a_recording_without_a_clock_has_no_pace(tmp_path: Path) -> None:
 def test_an_exchange_that_broke_replays_to_the_failure_that_it_had(
     tmp_path: Path, changes: dict[str, Any], code: int, error: dict[str, Any] | None
 ) -> None:
-    chunks = {"chunks": _chunks(BODY[: len(BODY) // 2])} if "chunks" not in changes else {}
-    result = _run("replay", _file(tmp_path, _exchange(**{**chunks, **changes})), "--json")
+    chunks = {"chunks": chunks_of(BODY[: len(BODY) // 2])} if "chunks" not in changes else {}
+    result = _run("replay", _file(tmp_path, recorded_exchange(**{**chunks, **changes})), "--json")
     assert result.exit_code == code
     end = json.loads(result.stdout.splitlines()[-1])
     if error is not None:
@@ -185,9 +157,9 @@ def test_an_exchange_that_broke_replays_to_the_failure_that_it_had(
 
 def test_a_document_in_place_of_a_stream_is_read_as_one(tmp_path: Path) -> None:
     completed = next(one for one in scenario_events("tools", ASKED) if one["type"] == "response.completed")
-    document = _exchange(
+    document = recorded_exchange(
         head=ResponseHead(5, 200, "OK", (("content-type", "application/json"),)),
-        chunks=_chunks(json.dumps(completed["response"]).encode()),
+        chunks=chunks_of(json.dumps(completed["response"]).encode()),
     )
     rows = [json.loads(line) for line in _run("replay", _file(tmp_path, document), "--json").stdout.splitlines()]
     assert [row["type"] for row in rows].count("tool_call") == 2
@@ -195,13 +167,13 @@ def test_a_document_in_place_of_a_stream_is_read_as_one(tmp_path: Path) -> None:
 
 
 def test_the_request_says_which_tools_there_are(tmp_path: Path) -> None:
-    verdict = _run("check", _file(tmp_path, _exchange()), "--json")
+    verdict = _run("check", _file(tmp_path, recorded_exchange()), "--json")
     assert verdict.exit_code == 0
     rules = {rule["id"]: rule["verdict"] for rule in json.loads(verdict.stdout)["rules"]}
     assert rules["tool-call.known-tool"] == "kept"
 
     other = dumps({**ASKED, "tools": [{**TOOL, "name": "another"}]})
-    verdict = _run("check", _file(tmp_path, _exchange(request=replace(REQUEST, body=other))), "--json")
+    verdict = _run("check", _file(tmp_path, recorded_exchange(request=replace(REQUEST, body=other))), "--json")
     assert verdict.exit_code == 1
     rules = {rule["id"]: rule["verdict"] for rule in json.loads(verdict.stdout)["rules"]}
     assert rules["tool-call.known-tool"] == "broken"
@@ -209,7 +181,7 @@ def test_the_request_says_which_tools_there_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"model": 7}', b'{"a":' * 999])
 def test_a_request_that_says_no_tools_leaves_them_unjudged(tmp_path: Path, body: bytes) -> None:
-    verdict = _run("check", _file(tmp_path, _exchange(request=replace(REQUEST, body=body))), "--json")
+    verdict = _run("check", _file(tmp_path, recorded_exchange(request=replace(REQUEST, body=body))), "--json")
     rules = {rule["id"]: rule["verdict"] for rule in json.loads(verdict.stdout)["rules"]}
     assert (verdict.exit_code, rules["tool-call.known-tool"]) == (0, "not judged")
 
@@ -232,7 +204,7 @@ def test_the_path_that_was_asked_says_the_protocol_where_no_event_does(
 
 
 def test_each_answer_of_a_bundle_is_checked_with_a_line_of_its_own(tmp_path: Path) -> None:
-    file = _file(tmp_path, REFUSED, MODELS, _exchange(3))
+    file = _file(tmp_path, REFUSED, MODELS, recorded_exchange(3))
     result = _run("check", file)
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["failed", "kept", "2"]
@@ -243,7 +215,7 @@ def test_each_answer_of_a_bundle_is_checked_with_a_line_of_its_own(tmp_path: Pat
 
 def test_a_bundle_that_is_wrong_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "a.partstream.zip"
-    path.write_bytes(Path(_file(tmp_path, _exchange())).read_bytes()[:-5])
+    path.write_bytes(Path(_file(tmp_path, recorded_exchange())).read_bytes()[:-5])
     for command in ("replay", "check"):
         result = _run(command, str(path))
         assert result.exit_code == 2

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import randbelow
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.conformance.badge import badge_json, badge_svg
 from partstream.conformance.baseline import baseline_text, read_baseline
 from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
@@ -26,10 +28,13 @@ from partstream.conformance.junit import junit_xml
 from partstream.conformance.kept_failures import FOLDER
 from partstream.conformance.markdown import markdown_summary
 from partstream.conformance.matrix_page import matrix_html
+from partstream.conformance.recorded_run import replay_exchanges
 from partstream.conformance.report_files import read_report
 from partstream.conformance.secrets import redactor_of, secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.errors import CallerError
+from partstream.protocols.recording import RecordingError
+from partstream.testing.served import BASE_PATHS
 from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
@@ -72,7 +77,19 @@ _OPTIONS: Final = (
         help="Where the smallest failures are kept.",
     ),
     click.option("--no-shrink", is_flag=True, help="Do not make failures smaller."),
-    click.option("--replay", type=_EXISTING, metavar="FILE", help="Repeat a kept failure, and nothing else."),
+    click.option(
+        "--replay",
+        metavar="FILE",
+        help="Repeat a kept failure, or have the model server of the kit send recorded exchanges, and nothing else.",
+    ),
+    click.option(
+        "--pace",
+        type=PACE,
+        default="0",
+        metavar="real|0|N",
+        show_default=True,
+        help="With --replay: send recorded exchanges as fast as they came, at once, or N times as fast.",
+    ),
     click.option(
         "--baseline", type=_EXISTING, metavar="FILE", help="Known failures, as TOML or JSON; stale ones fail."
     ),
@@ -128,7 +145,7 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
         CallerError: The target cannot be tested, a file is no kept failure, or Hypothesis is not installed.
     """
     if options["replay"] is not None:
-        return _run(replay(opening, options["replay"]), is_in_process=_is_in_process(options))
+        return _run(_replaying(opening, options["replay"], options["pace"]), is_in_process=_is_in_process(options))
     # Hypothesis keeps what it read of the user's modules, by default in the folder where the command runs.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE.path() / "hypothesis"))
     seed = options["seed"]
@@ -139,6 +156,25 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
     settings = FuzzSettings(seconds, examples, seed)
     searching = search(opening, settings, options["failures"], redactor)
     return _run(searching, is_in_process=_is_in_process(options))
+
+
+def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
+    """Repeats a kept failure, which is JSON, or replays recorded exchanges.
+
+    Raises:
+        CallerError: The file is neither.
+    """
+    try:
+        recordings = open_recordings(file).recordings
+    except RecordingError as error:
+        raise CallerError(f"--replay: {error}") from error
+    exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
+    if not exchanges:
+        return replay(opening, Path(file))
+    spoken = next((one.protocol for one in recordings if one.protocol is not None), None)
+    if opening.protocol is None and spoken in BASE_PATHS:
+        opening = replace(opening, protocol=spoken)
+    return replay_exchanges(opening, exchanges, file, pace)
 
 
 def finished(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.conformance.opening import Tested
     from partstream.conformance.transcript import Answer
 
-__all__ = ["GENERATED", "JUDGED", "Exercised", "perform"]
+__all__ = ["GENERATED", "JUDGED", "Exercised", "judged_promises", "perform"]
 
 GENERATED: Final = "generated"
 """The slug of the scenario of generated conversations."""
@@ -65,7 +65,7 @@ async def perform(tested: Tested, exercise: Exercise, other: Tested | None = Non
         other: The same target over another protocol, for exercises with that relation; None leaves them unrelated.
     """
     transcript = await _converse(tested, exercise)
-    findings = _judged(tested, transcript)
+    findings = judged_promises(tested, transcript)
     if transcript.script is not None:
         _compare_retries(transcript, findings)
         related = await _related(tested, exercise, other)
@@ -107,8 +107,8 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
 # ---- what is judged ----
 
 
-def _judged(tested: Tested, transcript: Transcript) -> dict[str, list[Finding]]:
-    """The findings against each promise that the conversation says something about."""
+def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[Finding]]:
+    """The findings against each promise that a conversation says something about."""
     judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
     case = Case([transcript], [judged], tested.capabilities, tested.way)
     findings: dict[str, list[Finding]] = {}

@@ -114,9 +114,20 @@ class Admission:
         self._faults = _checked(parse_choices(fault or ""))
         self._pace = pace
         self._cache = cache
-        self._recordings = () if replay is None else _read(replay, replay_pace)
+        self._recordings: tuple[_Recording, ...] = ()
         self._answered = 0
+        self.replay(replay, replay_pace)
         self.perform: Callable[[Asked], Performance] | None = None
+
+    def replay(self, replay: Path | Sequence[RecordedExchange] | None, pace: float) -> None:
+        """Answers requests from now on with a recording, from its first exchange on; with None, plays scenarios again.
+
+        Raises:
+            NotARecordingError: The file is not a recorded stream.
+            BundleError: The file holds no exchanges that can be read.
+            OSError: The file cannot be read.
+        """
+        self._recordings, self._answered = () if replay is None else _read(replay, pace), 0
 
     def admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
         """Refuses a request, or plans its reply.

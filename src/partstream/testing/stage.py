@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 from partstream.loopback.connection import BREAK_OFF
@@ -44,7 +43,7 @@ class Stage:
         self._delivery = delivery
         self._on_progress = on_progress
         self._on_end = on_end
-        self._start = time.monotonic()
+        self._start = asyncio.get_running_loop().time()
 
     async def perform(self, steps: Iterable[Step]) -> None:
         """Carries out the steps until they end or the client leaves."""
@@ -69,7 +68,7 @@ class Stage:
             case Stall(seconds):
                 await self._stall(seconds)
             case Until(seconds):
-                rest = self._start + seconds - time.monotonic()
+                rest = self._start + seconds - asyncio.get_running_loop().time()
                 if rest > 0:
                     await self._stall(rest)
             case End(EndKind.WHOLE):

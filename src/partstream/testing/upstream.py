@@ -148,6 +148,15 @@ class ReplayUpstream:
         """
         self._admission.perform = performance
 
+    def replay(self, exchanges: Sequence[RecordedExchange] | None, pace: float = 1.0) -> None:
+        """Answers from now on with recorded exchanges, from the first one on; with None, plays scenarios again.
+
+        Args:
+            exchanges: The exchanges. Each request gets the next one, and all further requests the last.
+            pace: How many times as fast as they were recorded; 0 for at once.
+        """
+        self._admission.replay(exchanges, pace)
+
     @property
     def application(self) -> Application:
         """What answers, as an application of ASGI 3, for a server of one's own; it needs no `async with` block."""
