@@ -12,6 +12,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.bundles.writing import write_bundle
+from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.cli import main
 from partstream.parts import TextPart, ToolCallPart
 
@@ -101,10 +102,10 @@ def test_a_protocol_can_be_named_for_a_stream_that_does_not_tell_it(tmp_path: Pa
 
 def test_everything_that_is_in_it_is_printed_once_with_joined_texts(tmp_path: Path):
     result = _run(_written(tmp_path, WHOLE), "--what-is-in-it")
-    assert "request.input: Say something." in result.output
-    assert "thinking: First I look at the file." in result.output
-    assert result.output.count("First I look at the file.") == 1
-    assert "text: " + "".join(streams.WORDS)[:30] in result.output
+    lines = result.output.splitlines()
+    assert "exchange 1, thinking: First I look at the file." in lines
+    assert "exchange 1, text: " + "".join(streams.WORDS) in lines
+    assert lines.count("Say something.") == 1
 
 
 def test_a_comparison_fails_for_what_is_worse_and_for_nothing_else(tmp_path: Path):
@@ -123,15 +124,46 @@ def test_a_comparison_fails_for_what_is_worse_and_for_nothing_else(tmp_path: Pat
     assert {worse["kind"] for worse in json.loads(lost.output)["regressions"]} == {"outcome", "types"}
 
 
+def test_a_page_in_a_file_is_redacted_unless_a_person_says_otherwise(tmp_path: Path):
+    file, out = _written(tmp_path, WHOLE), tmp_path / "out.html"
+    result = _run(file, "--html", out)
+    assert (result.exit_code, "Redaction structure" in result.output) == (0, True)
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "First I look" not in page
+    assert "First I look" in _run(file, "--html", "-", "--redact", "keys").output
+    assert "NOTHING IS REPLACED" in _run(file, "--html", out, "--redact", "none").output
+
+
+def test_a_page_in_a_file_holds_no_hundred_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("partstream.cli.inspect_html.MOST_BYTES", 1000)
+    result = _run(_written(tmp_path, WHOLE), "--html", tmp_path / "out.html")
+    assert result.exit_code == 1
+    assert "look at them without --html" in result.output
+
+
+def test_the_last_answer_is_that_of_a_running_program_else_the_newest_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
+    none = _run("--last", "--text")
+    assert (none.exit_code, "there is no answer yet" in none.output) == (2, True)
+    KeptRecordings(tmp_path / "recordings").write(write_bundle(CUT), "small")
+    assert "The connection broke behind event 20" in _run("--last", "--text").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "name a recording, or - for standard input"),
+        ((), "name a recording, - for standard input, --last or --live"),
         (("--text", "--json", "x"), "--text and --json contradict each other"),
+        (("--last", "x"), "--last and FILE contradict each other"),
+        (("--live", "--html", "out.html"), "--live and --html contradict each other"),
+        (("x", "--redact", "keys"), "--redact is for --html"),
         (("missing.sse",), "No such file or directory"),
         (("--compare", "-"), "--compare: got 1 answers, expected two"),
     ],
-    ids=["nothing", "both", "missing", "one answer"],
+    ids=["nothing", "both", "last and a file", "live in a file", "redaction alone", "missing", "one answer"],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_shown(arguments: tuple[str, ...], said: str):
     result = _run(*arguments, data=b"".join(streams.usual()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ import click
 
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
+from partstream.capturing.door_client import newest_answer
+from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.cli.recordings import UnreadableRecordingError, read_file
 from partstream.cli.rendering import printable
 from partstream.inspector.view import ViewedFile
@@ -18,7 +21,7 @@ from partstream.protocols.recording import RecordingError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["files_named"]
+__all__ = ["files_named", "last_answer"]
 
 _STREAM = "stream"
 
@@ -35,8 +38,25 @@ def files_named(names: Sequence[str], protocol: str | None) -> list[ViewedFile]:
         UnreadableRecordingError: One cannot be read.
     """
     if not names:
-        raise click.UsageError("name a recording, or - for standard input")
+        raise click.UsageError("name a recording, - for standard input, --last or --live")
     return [_file(name, protocol) for name in names]
+
+
+def last_answer() -> ViewedFile:
+    """The newest answer of a running program of the user; where there is none, the newest recording.
+
+    Raises:
+        UnreadableRecordingError: There is neither.
+    """
+    found = asyncio.run(newest_answer())
+    if found is not None:
+        known = found.bundle.answers
+        said = ", ".join(filter(None, (known[0].host, known[0].model))) if known else ""
+        return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
+    kept = KeptRecordings().newest()
+    if kept is None:
+        raise UnreadableRecordingError("there is no answer yet: no program that answers runs, and nothing was recorded")
+    return _file(str(kept), None)
 
 
 def _file(name: str, protocol: str | None) -> ViewedFile:

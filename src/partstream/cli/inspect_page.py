@@ -6,12 +6,16 @@ import asyncio
 import os
 import sys
 import webbrowser
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.capturing.door import HAS_DOORS
+from partstream.capturing.door_client import NO_DOORS, follow
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.inspect_text import print_text
+from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import Ending, serve_view
 from partstream.inspector.view import view_of
@@ -20,9 +24,10 @@ from partstream.pages.policy import Nonces
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from partstream.inspector.server import ViewSource
     from partstream.inspector.view import ViewedFile
 
-__all__ = ["can_open_browser", "show_page"]
+__all__ = ["can_open_browser", "show_live", "show_page"]
 
 _SAYS: Final = {
     Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
@@ -61,13 +66,36 @@ def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
         click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
         return code
 
+    return asyncio.run(_serve(FilesSource(files), opens_browser=opens_browser))
+
+
+def show_live(*, opens_browser: bool) -> ExitCode:
+    """Shows the answers of all running programs of the user as they come, until Ctrl-C.
+
+    Args:
+        opens_browser: Whether to open a browser, where there is one; otherwise only the address is printed.
+
+    Raises:
+        ClickException: This system has no doors to running programs.
+    """
+    if not HAS_DOORS:
+        raise click.ClickException(NO_DOORS)
+    return asyncio.run(_follow(opens_browser=opens_browser and can_open_browser()))
+
+
+async def _follow(*, opens_browser: bool) -> ExitCode:
+    async with aclosing(follow()) as answers:
+        return await _serve(LiveSource(answers, "Live answers"), opens_browser=opens_browser)
+
+
+async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
     def on_ready(url: str) -> None:
         click.echo(f"The page is at {url} until Ctrl-C.")
         sys.stdout.flush()
         if opens_browser:
             webbrowser.open(url)
 
-    ending = asyncio.run(serve_view(FilesSource(files), _page, on_ready))
+    ending = await serve_view(source, _page, on_ready)
     click.echo(_SAYS[ending])
     return ExitCode.FINE
 
