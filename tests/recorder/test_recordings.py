@@ -1,6 +1,7 @@
 """The files of a run: what a disk cannot take waits, and a file that is full is followed by the next."""
 
 import asyncio
+import json
 import threading
 
 from partstream.bundles.exchange import HowEnded
@@ -72,6 +73,20 @@ def test_a_recording_that_is_full_is_followed_by_the_next_and_finished_beside(tm
         asked = [exchange.request.body for bundle in kept for exchange in bundle.exchanges]
         assert [f"question {number}".encode() in one for number, one in enumerate(asked)] == [True] * 5
         assert all(exchange.end.how is HowEnded.WHOLE for bundle in kept for exchange in bundle.exchanges)
+
+    asyncio.run(check())
+
+
+def test_a_har_is_written_where_the_name_says_so(tmp_path):
+    async def check():
+        recordings = Recordings(tmp_path / "x.har", print)
+        async with asyncio.timeout(40), ReplayUpstream() as upstream:
+            async with RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), recordings.watch) as proxy:
+                await receive(f"{proxy.base_url}/responses", json=body("Hi"))
+            await recordings.close()
+        log = json.loads((tmp_path / "x.har").read_bytes())["log"]
+        assert len(log["entries"][0]["_eventSourceMessages"]) > 5
+        assert [path.name for path in tmp_path.iterdir()] == ["x.har"]
 
     asyncio.run(check())
 
