@@ -22,6 +22,24 @@ export interface DidRecordParams {
   problem: string | null;
 }
 
+/**
+ * Which answers to show, and for which webview.
+ *
+ * `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+ * `PageParams`.
+ */
+export interface InspectParams {
+  nonce: string;
+  source: string;
+  path: string | null;
+}
+
+/** A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept. */
+export interface InspectResult {
+  html: string | null;
+  isOff: boolean;
+}
+
 /** The last answer, written to a file; null where there is none. `isOff` tells that a setting wants none kept. */
 export interface LastAnswerResult {
   recording: RecordedFile | null;
@@ -44,6 +62,34 @@ export interface RecordedFile {
 /** Whether the next answer is recorded. Answers that begin while one is being recorded are recorded with it. */
 export interface RecordNextParams {
   isOn: boolean;
+}
+
+/** A form in which a recording can be shared: its name, and the endings of its files, without the dot. */
+export interface ShareForm {
+  name: string;
+  endings: string[];
+}
+
+/** The recording to share, as for the preview, and the name of the file, whose ending says its form. */
+export interface ShareParams {
+  path: string | null;
+  name: string;
+}
+
+/** The recording to share: its file, or null for the answer that was inspected last. */
+export interface SharePreviewParams {
+  path: string | null;
+}
+
+/** What a file to share will hold, in words, and the forms that it may have. */
+export interface SharePreviewResult {
+  preview: string;
+  forms: ShareForm[];
+}
+
+/** The whole file, in base64, without keys and texts. */
+export interface ShareResult {
+  content: string;
 }
 
 /**
@@ -597,6 +643,12 @@ export interface Requests {
   "languageModels/lastAnswer": { params: null; result: LastAnswerResult };
   /** Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has ended. */
   "languageModels/recordNext": { params: RecordNextParams; result: null };
+  /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */
+  "languageModels/inspect": { params: InspectParams; result: InspectResult };
+  /** Says what a file to share will hold: without keys and texts, with everything that a fault depends on. */
+  "languageModels/sharePreview": { params: SharePreviewParams; result: SharePreviewResult };
+  /** Returns that file. */
+  "languageModels/share": { params: ShareParams; result: ShareResult };
   /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
 }

@@ -18,9 +18,16 @@ import {
   type TokenCountParams,
   type TryServerParams,
   type TryServerResult,
+  type InspectParams,
+  type InspectResult,
   type PageParams,
+  type RecordedFile,
+  type RecordNextParams,
+  type ShareParams,
+  type SharePreviewParams,
 } from "../src/protocol.generated";
 
+let hasAnswered = false;
 const behaviour = process.argv[2] ?? "normal";
 // As a sitecustomize does, before anything of ours runs.
 if (behaviour === "prints first") process.stdout.write("Welcome to Python!\nIt is 3.12");
@@ -142,6 +149,10 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
       for (const part of content) if (part.type === "text") await say(progressToken, ...part.value.split(/(?<= )/));
     }
     await connection.sendNotification("languageModels/didAnswer", ANSWER);
+    hasAnswered = true;
+    if (isRecording)
+      await connection.sendNotification("languageModels/didRecord", { recording: RECORDED, problem: null });
+    isRecording = false;
     await connection.sendNotification("languageModels/tokenCountsDidChange", { group: null, models: ["echo"] });
     return {};
   },
@@ -245,6 +256,25 @@ connection.onRequest("languageModels/usage", () => ({
 let pages = 0;
 connection.onRequest("languageModels/usagePage", ({ nonce, source }: PageParams) => ({
   html: `<script nonce="${nonce}" data-source="${source}"></script><p>${ANSWER.answer.model}: ${++pages}</p>`,
+}));
+const RECORDED: RecordedFile = { path: "/data/a.partstream.zip", model: "echo", outcome: "failed", answers: 1 };
+let isRecording = false;
+connection.onRequest("languageModels/recordNext", ({ isOn }: RecordNextParams) => {
+  isRecording = isOn;
+  void connection.sendNotification("log", { level: "info", source: "fake", message: `recording: ${isOn}` });
+  return null;
+});
+connection.onRequest("languageModels/inspect", ({ nonce, path }: InspectParams): InspectResult =>
+  hasAnswered || path !== null
+    ? { html: `<p>${path ?? "the last answer"}</p><script nonce="${nonce}"></script>`, isOff: false }
+    : { html: null, isOff: behaviour === "keeps nothing" },
+);
+connection.onRequest("languageModels/sharePreview", ({ path }: SharePreviewParams) => ({
+  preview: `1 answer of ${path ?? "memory"}`,
+  forms: [{ name: "recording", endings: ["partstream.zip"] }],
+}));
+connection.onRequest("languageModels/share", ({ path, name }: ShareParams) => ({
+  content: Buffer.from(`${name} of ${path ?? "memory"}`).toString("base64"),
 }));
 connection.onRequest("languageModels/counting", () => ({
   models: [

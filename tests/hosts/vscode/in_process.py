@@ -44,13 +44,13 @@ class Peer:
     def notify(self, method: str, params: object = None) -> None:
         self.session.receive(frame({"jsonrpc": "2.0", "method": method, "params": params}))
 
-    def respond(self, model: str, *messages: Any, group: Any = None) -> int:
+    def respond(self, model: str, *messages: Any, group: Any = None, **options: Any) -> int:
         """Asks for an answer; its progress token is its id."""
         params = {
             "group": group,
             "model": model,
             "messages": [as_message(message) for message in messages or ("Hi",)],
-            "options": {},
+            "options": options,
             "progressToken": self._next_id + 1,
         }
         return self.send("languageModels/response", params)

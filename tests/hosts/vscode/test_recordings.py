@@ -1,5 +1,6 @@
 """The sidecar keeps its last answers in memory, and writes those that somebody asks for."""
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -146,5 +147,93 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
             said = await recorded(peer)
             assert said["recording"] is None
             assert "could not be written" in said["problem"]
+
+    run(test())
+
+
+NONCE = "0123456789abcdef"
+COPILOT = {"requestInitiator": "github.copilot-chat", "modelOptions": {}}
+
+
+async def inspected(peer: Peer, path: str | None = None) -> Any:
+    return await peer.call("languageModels/inspect", {"nonce": NONCE, "source": "", "path": path})
+
+
+def test_the_last_answer_of_a_chat_is_a_page_for_a_webview():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            assert await inspected(peer) == {"html": None, "isOff": False}
+            await asked(peer, upstream)
+            title = peer.respond("text", "scenario:text title", group=group_of(upstream), **COPILOT)
+            await peer.reply(title)
+            page = (await inspected(peer))["html"]
+            assert f"script-src 'nonce-{NONCE}'" in page
+            assert "Hello" in page
+            assert KEY not in page
+            assert "scenario:text title" not in page, "nobody waits for a title"
+
+    run(test())
+
+
+def test_a_recording_can_be_shown_and_shared_after_it_was_made():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            await peer.call("languageModels/recordNext", {"isOn": True})
+            await asked(peer, upstream)
+            path = (await recorded(peer))["recording"]["path"]
+            assert "Hello" in (await inspected(peer, path))["html"]
+            told = await peer.call("languageModels/sharePreview", {"path": path})
+            assert told["preview"].startswith("1 answer, 1 request, ")
+            assert "lengths, order and times stay" in told["preview"]
+            assert "partstream.zip" in told["forms"][0]["endings"]
+            shared = await peer.call("languageModels/share", {"path": path, "name": "answer.partstream.zip"})
+            bundle = read_bundle(b64decode(shared["content"]))
+            assert bundle.redaction is not None
+            assert bundle.redaction.level is RedactionLevel.STRUCTURE
+            assert "Hello" not in repr(bundle)
+            assert opened({"path": path}).exchanges[0].body != bundle.exchanges[0].body
+
+    run(test())
+
+
+def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            await asked(peer, upstream)
+            await inspected(peer)
+            await peer.reply(peer.respond("text", "scenario:tools", group=group_of(upstream)))
+            shared = await peer.call("languageModels/share", {"path": None, "name": "answer.partstream.zip"})
+            (exchange,) = read_bundle(b64decode(shared["content"])).exchanges
+            assert exchange.request is not None
+            assert len(exchange.request.body) < 400
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("inspect", {"nonce": NONCE, "source": "", "path": "/no/such.partstream.zip"}, "No such file or directory"),
+        ("inspect", {"nonce": "1", "source": "", "path": None}, "params.nonce"),
+        ("sharePreview", {"path": None}, "no answer was inspected"),
+        ("share", {"path": None, "name": "a.partstream.zip"}, "no answer was inspected"),
+    ],
+)
+def test_what_cannot_be_shown_or_shared_is_said(method: str, params: Any, said: str):
+    async def test() -> None:
+        async with serving() as peer:
+            reply = await peer.reply(peer.send(f"languageModels/{method}", params))
+            assert said in reply.error["message"]
+
+    run(test())
+
+
+def test_a_form_that_nothing_is_written_in_is_said():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            await asked(peer, upstream)
+            await inspected(peer)
+            reply = await peer.reply(peer.send("languageModels/share", {"path": None, "name": "answer.docx"}))
+            assert "params.name: got answer.docx" in reply.error["message"]
 
     run(test())

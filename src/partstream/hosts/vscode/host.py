@@ -23,7 +23,7 @@ from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, Gateway
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
+from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
 from partstream.tokens.usage_book import DAYS, UsageBook
@@ -128,7 +128,7 @@ class ProviderHost:
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         async with hosted.using(generation):
-            with self._recordings.capture(model.id) as captured:
+            with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as captured:
                 shown = CapturedProgress(progress, captured)
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
                 try:

@@ -143,6 +143,24 @@ _ROWS = (
         "Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has "
         "ended.",
     ),
+    _request(
+        "languageModels/inspect",
+        wire.InspectParams,
+        wire.InspectResult,
+        "Returns the page of the last answer, also of one that goes on, or of a recording, for a webview.",
+    ),
+    _request(
+        "languageModels/sharePreview",
+        wire.SharePreviewParams,
+        wire.SharePreviewResult,
+        "Says what a file to share will hold: without keys and texts, with everything that a fault depends on.",
+    ),
+    _request(
+        "languageModels/share",
+        wire.ShareParams,
+        wire.ShareResult,
+        "Returns that file.",
+    ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
     _notification(
         "languageModels/forgetGroup",

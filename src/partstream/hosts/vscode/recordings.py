@@ -25,6 +25,7 @@ __all__ = ["HostRecordings"]
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 _SOURCE = "vscode"
+_BY_ITSELF = "vscode by itself"
 
 
 class HostRecordings:
@@ -52,14 +53,20 @@ class HostRecordings:
         self._versions = {"vscode": vscode_version}
         self._start(self._open_door())
 
+    @property
+    def is_off(self) -> bool:
+        """Whether a setting wants no answer to be kept."""
+        return is_off_here()
+
     @contextmanager
-    def capture(self, model: str) -> Iterator[AnswerCapture]:
+    def capture(self, model: str, *, is_of_chat: bool) -> Iterator[AnswerCapture]:
         """Captures what runs inside as an answer, whose end the caller says.
 
         Args:
             model: The model that answers.
+            is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
         """
-        with self._answers.capture(_SOURCE, model) as answer:
+        with self._answers.capture(_SOURCE if is_of_chat else _BY_ITSELF, model) as answer:
             if is_off_here():
                 answer.leave_out()
             yield answer
@@ -73,7 +80,7 @@ class HostRecordings:
 
     async def last_bundle(self) -> Bundle | None:
         """The last answer without keys, as it is now; None where there is none."""
-        answer = self._answers.newest
+        answer = self._newest()
         return None if answer is None else await self._bundle([answer])
 
     async def last_answer(self) -> wire.LastAnswerResult:
@@ -82,7 +89,7 @@ class HostRecordings:
         Raises:
             OSError: The system refuses.
         """
-        answer = self._answers.newest
+        answer = self._newest()
         recording = None if answer is None else await self._write([answer])
         return {"recording": recording, "isOff": is_off_here()}
 
@@ -91,6 +98,11 @@ class HostRecordings:
         if self._door is not None:
             await self._door.aclose()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _newest(self) -> AnswerCapture | None:
+        """The answer that a person means by the last one: of a conversation, if there is any."""
+        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
+        return next(of_chats, self._answers.newest)
 
     async def _open_door(self) -> None:
         from partstream.capturing.door import Door  # noqa: PLC0415 - not before the connection is open

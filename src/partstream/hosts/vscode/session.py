@@ -22,6 +22,7 @@ from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
 from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
 from partstream.hosts.vscode.recordings import HostRecordings
+from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.log_level import LogLevel, logging_from
 from partstream.rpc.connection import (
@@ -128,6 +129,7 @@ class Session:
         self._state = _State.NEW
         self._announcements = Announcements(self._loop, outbox, redactor)
         self._recordings = HostRecordings(redactor.redact, self._announcements.did_record)
+        self._shown = ShownRecordings(self._recordings)
         self._host = ProviderHost((), self._announcements, self._recordings)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -148,6 +150,9 @@ class Session:
             "languageModels/tryServer": self._try_server,
             "languageModels/lastAnswer": self._last_answer,
             "languageModels/recordNext": self._record_next,
+            "languageModels/inspect": self._inspect,
+            "languageModels/sharePreview": self._share_preview,
+            "languageModels/share": self._share,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -325,6 +330,18 @@ class Session:
 
     async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
         self._recordings.record_next(is_on=params["isOn"])
+
+    async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
+        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+
+        html = await self._shown.page(params["path"], policy_of(params))
+        return {"html": html, "isOff": self._recordings.is_off}
+
+    async def _share_preview(self, params: wire.SharePreviewParams, running: _Running) -> wire.SharePreviewResult:
+        return await self._shown.preview(params["path"])
+
+    async def _share(self, params: wire.ShareParams, running: _Running) -> wire.ShareResult:
+        return await self._shown.shared(params["path"], params["name"])
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

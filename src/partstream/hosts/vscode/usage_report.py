@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
 
-__all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage"]
+__all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage", "is_copilots_own"]
 
 
 _COPILOT: Final = "github.copilot-chat"
@@ -130,11 +130,21 @@ def conversation_of(options: RequestOptions) -> str | None:
     Copilot names the conversation only in requests of the chat (observed in Copilot 0.67). All requests of another
     extension form one conversation.
     """
-    named = options.model_options.get("_conversationId")
-    if isinstance(named, str) and named:
+    named = _conversation_id(options)
+    if named is not None:
         return short_digest(named)
     initiator = options.request_initiator
     return None if not initiator or initiator.lower() == _COPILOT else short_digest(f"initiator {initiator}")
+
+
+def is_copilots_own(options: RequestOptions) -> bool:
+    """Whether Copilot asks by itself, such as for a title, and not for a person who waits for the answer."""
+    return (options.request_initiator or "").lower() == _COPILOT and _conversation_id(options) is None
+
+
+def _conversation_id(options: RequestOptions) -> str | None:
+    named = options.model_options.get("_conversationId")
+    return named if isinstance(named, str) and named else None
 
 
 def _usage(part: DataPart) -> dict[str, Any] | None:

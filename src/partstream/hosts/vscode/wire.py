@@ -10,7 +10,19 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.hosts.vscode.wire_recordings import DidRecordParams, LastAnswerResult, RecordedFile, RecordNextParams
+from partstream.hosts.vscode.wire_recordings import (
+    DidRecordParams,
+    InspectParams,
+    InspectResult,
+    LastAnswerResult,
+    RecordedFile,
+    RecordNextParams,
+    ShareForm,
+    ShareParams,
+    SharePreviewParams,
+    SharePreviewResult,
+    ShareResult,
+)
 from partstream.hosts.vscode.wire_reports import (
     AnswerEnd,
     AnswerOutcome,
@@ -62,6 +74,8 @@ __all__ = [
     "InformationResult",
     "InitializeParams",
     "InitializeResult",
+    "InspectParams",
+    "InspectResult",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelErrorCode",
@@ -89,6 +103,11 @@ __all__ = [
     "ServerProblem",
     "ServerProblemKind",
     "SetLogLevelParams",
+    "ShareForm",
+    "ShareParams",
+    "SharePreviewParams",
+    "SharePreviewResult",
+    "ShareResult",
     "SidecarConfiguration",
     "SpokenHere",
     "TextPart",

@@ -5,7 +5,19 @@ Part of :mod:`partstream.hosts.vscode.wire`, which exports them; evaluated at im
 
 from typing import Literal, TypedDict
 
-__all__ = ["DidRecordParams", "LastAnswerResult", "RecordNextParams", "RecordedFile"]
+__all__ = [
+    "DidRecordParams",
+    "InspectParams",
+    "InspectResult",
+    "LastAnswerResult",
+    "RecordNextParams",
+    "RecordedFile",
+    "ShareForm",
+    "ShareParams",
+    "SharePreviewParams",
+    "SharePreviewResult",
+    "ShareResult",
+]
 
 
 class RecordedFile(TypedDict):
@@ -39,3 +51,55 @@ class DidRecordParams(TypedDict):
 
     recording: RecordedFile | None
     problem: str | None
+
+
+class InspectParams(TypedDict):
+    """Which answers to show, and for which webview.
+
+    `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+    `PageParams`.
+    """
+
+    nonce: str
+    source: str
+    path: str | None
+
+
+class InspectResult(TypedDict):
+    """A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept."""
+
+    html: str | None
+    isOff: bool
+
+
+class SharePreviewParams(TypedDict):
+    """The recording to share: its file, or null for the answer that was inspected last."""
+
+    path: str | None
+
+
+class ShareForm(TypedDict):
+    """A form in which a recording can be shared: its name, and the endings of its files, without the dot."""
+
+    name: str
+    endings: list[str]
+
+
+class SharePreviewResult(TypedDict):
+    """What a file to share will hold, in words, and the forms that it may have."""
+
+    preview: str
+    forms: list[ShareForm]
+
+
+class ShareParams(TypedDict):
+    """The recording to share, as for the preview, and the name of the file, whose ending says its form."""
+
+    path: str | None
+    name: str
+
+
+class ShareResult(TypedDict):
+    """The whole file, in base64, without keys and texts."""
+
+    content: str

@@ -34,6 +34,7 @@ SCRIPTS: Final = (
     "result.js",
     "compare.js",
     "play.js",
+    "editor.js",
     "live.js",
 )
 """The parts of the script, in the order in which they run. The first makes what the others share."""

@@ -1,0 +1,149 @@
+"""Recorded answers as the extension shows and shares them: a page for a webview, a file without keys and texts."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import UnexpectedValueError
+from partstream.hosts.vscode.threads import run_in_thread
+from partstream.hosts.vscode.validation import InvalidParamsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from partstream.bundles.exchange import Bundle
+    from partstream.bundles.redaction import RedactionReport
+    from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.recordings import HostRecordings
+    from partstream.pages.policy import Policy
+
+__all__ = ["ShownRecordings"]
+
+_THREAD: Final = "partstream-recording"
+_LAST: Final = "last answer"
+_LONGEST_SAMPLE: Final = 60
+_MOST_RULES: Final = 12
+
+
+class ShownRecordings:
+    """The recordings of one connection, for people.
+
+    Args:
+        recordings: Has the last answers.
+    """
+
+    def __init__(self, recordings: HostRecordings) -> None:
+        self._recordings = recordings
+        self._inspected: Bundle | None = None
+
+    async def page(self, path: str | None, policy: Policy) -> str | None:
+        """The page of a recording; None where there is no answer.
+
+        Args:
+            path: Its file, or None for the last answer in memory.
+            policy: That of the webview.
+
+        Raises:
+            InvalidParamsError: The file is no recording.
+        """
+        if path is None:
+            self._inspected = await self._recordings.last_bundle()
+            if self._inspected is None:
+                return None
+        bundle = await self._bundle(path)
+        name = _LAST if path is None else Path(path).name
+        return await run_in_thread(lambda: _page(bundle, name, policy), _THREAD)
+
+    async def preview(self, path: str | None) -> wire.SharePreviewResult:
+        """What a file to share will hold.
+
+        Raises:
+            InvalidParamsError: The file is no recording, or no answer was inspected.
+        """
+        bundle = await self._bundle(path)
+        return await run_in_thread(lambda: _preview(bundle), _THREAD)
+
+    async def shared(self, path: str | None, name: str) -> wire.ShareResult:
+        """The file to share, in the form that the ending of its name says.
+
+        Raises:
+            InvalidParamsError: The file is no recording, no answer was inspected, or nothing is written in that form.
+        """
+        bundle = await self._bundle(path)
+        return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
+
+    async def _bundle(self, path: str | None) -> Bundle:
+        if path is not None:
+            return await run_in_thread(lambda: _read(path), _THREAD)
+        if self._inspected is None:
+            raise InvalidParamsError("params.path", "null", "a recording, since no answer was inspected")
+        return self._inspected
+
+
+def _read(path: str) -> Bundle:
+    from partstream.bundles.forms import read_any  # noqa: PLC0415 - at somebody's wish
+
+    try:
+        return read_any(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise InvalidParamsError("params.path", error.strerror or type(error).__name__, "a recording") from error
+    except UnexpectedValueError as error:
+        raise InvalidParamsError("params.path", str(error), "a recording") from error
+
+
+def _page(bundle: Bundle, name: str, policy: Policy) -> str:
+    from partstream.inspector.page import page_html  # noqa: PLC0415 - at somebody's wish
+    from partstream.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
+
+    return page_html(view_of([ViewedFile(name, "bundle", bundle)]), policy)
+
+
+def _shared(bundle: Bundle, name: str) -> bytes:
+    from partstream.bundles.forms import write_as  # noqa: PLC0415 - at somebody's wish
+    from partstream.bundles.redaction import redact  # noqa: PLC0415 - the same
+
+    try:
+        return write_as(redact(bundle)[0], name)
+    except UnexpectedValueError as error:
+        raise InvalidParamsError("params.name", name, str(error)) from error
+
+
+def _preview(bundle: Bundle) -> wire.SharePreviewResult:
+    from partstream.bundles.forms import FORMS  # noqa: PLC0415 - at somebody's wish
+    from partstream.bundles.redaction import redact  # noqa: PLC0415 - the same
+
+    _, report = redact(bundle)
+    forms: list[wire.ShareForm] = [
+        {"name": form.name, "endings": [ending.removeprefix(".") for ending in form.endings]}
+        for form in FORMS
+        if form.write is not None and form.looks is not None
+    ]
+    return {"preview": "\n".join(_lines(bundle, report)), "forms": forms}
+
+
+def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
+    """The preview as facts 6.4, point 4 have it: counts by rule, samples after the redaction, texts that stay."""
+    size = sum(len(chunk.data) for exchange in bundle.exchanges for chunk in exchange.chunks)
+    yield f"{_counted(len(bundle.answers), 'answer')}, {_counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
+    yield "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."
+    yield ""
+    replaced = sorted(report.counts.items(), key=lambda rule: -rule[1])
+    yield "Replaced: " + (_listed([f"{name} {count:,}" for name, count in replaced]) or "nothing")
+    yield "Texts that stay: " + (_listed([f"{place} ({count:,})" for place, count in report.kept.items()]) or "none")
+    if report.samples:
+        yield ""
+        yield "As it will read:"
+    for sample in report.samples:
+        shown = " ".join(sample.text.split())[:_LONGEST_SAMPLE]
+        yield f"{sample.rule}: {shown}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = len(words) - _MOST_RULES
+    return ", ".join([*words[:_MOST_RULES], *([f"{more} more"] if more > 0 else [])])
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -1,0 +1,9 @@
+/** What the page asks VS Code for, where it stands in a webview of it; the extension has a table of what it answers. */
+{
+  const host = /** @type {{ acquireVsCodeApi?: () => { postMessage(message: unknown): void } }} */ (globalThis);
+  const editor = host.acquireVsCodeApi?.();
+  if (editor) {
+    const run = () => editor.postMessage({ type: "share" });
+    inspect.register({ key: "Shift+s", label: "Save to share…", group: "Page", run });
+  }
+}
