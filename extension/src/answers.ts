@@ -1,6 +1,7 @@
 /** What a person sees of answers beside the chat: the line in the status bar, and the pages. Knows no VS Code. */
 import { sentenceOf } from "./errors";
 import type { DidAnswerParams } from "./protocol.generated";
+import type { Recording } from "./recording";
 import type { UsageItem } from "./usageItem";
 
 /** The pages in the window. */
@@ -10,9 +11,16 @@ export interface ShownPages {
   renew(name: string): Promise<void>;
 }
 
+/** Which answer is inspected: the file of a recording, or null for the last one in Python's memory. */
+export interface Inspected {
+  path: string | null;
+}
+
 export class Answers {
   constructor(
     readonly usage: UsageItem,
+    readonly recording: Recording,
+    private readonly inspected: Inspected,
     private readonly pages: ShownPages,
     private readonly notify: (sentence: string) => void,
   ) {}
@@ -21,6 +29,12 @@ export class Answers {
   answered(params: DidAnswerParams): void {
     this.usage.answered(params);
     void this.pages.renew("usage");
+  }
+
+  /** Shows the page of an answer. */
+  inspect(path: string | null): Promise<void> {
+    this.inspected.path = path;
+    return this.showPage("inspector");
   }
 
   /** Shows a page, or says why it cannot be shown. */

@@ -14,6 +14,7 @@ import type { Storage } from "./storedLists";
 import { Notifier } from "./notifier";
 import {
   type DidAnswerParams,
+  type DidRecordParams,
   type InitializeParams,
   PROTOCOL_VERSION,
   type ProviderDidLoadParams,
@@ -57,6 +58,7 @@ export class Application {
   );
   readonly #answerParts = createAnswers({
     ask: (method, parameters) => this.#backend.use((sidecar) => sidecar.request(method, parameters)),
+    running: () => this.#backend.process,
     redact: (text) => this.#redactor.redact(text),
     notify: (sentence) => this.#notifier.tell(sentence),
     log: this.#log.info,
@@ -130,6 +132,9 @@ export class Application {
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
     "partstream.showUsage": () => this.#answers.showPage("usage"),
+    "partstream.inspectLastAnswer": () => this.#answers.inspect(null),
+    "partstream.recordNextAnswer": () => this.#answers.recording.arm(),
+    "partstream.cancelRecording": () => this.#answers.recording.cancel(),
     "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
     "partstream.manageModels": api.manageModels,
     "partstream.editGroups": api.editGroups,
@@ -216,6 +221,7 @@ export class Application {
       tokenCountsDidChange: ({ group, models }: TokenCountsDidChangeParams) =>
         this.#counts.forget(models.map((model) => modelKey(group, model))),
       didAnswer: (usage: DidAnswerParams) => this.#answers.answered(usage),
+      didRecord: (recorded: DidRecordParams) => void this.#answers.recording.recorded(recorded),
       providerDidLoad: (load: ProviderDidLoadParams) => this.#loadProblems.problems.told(load),
     };
     this.#loadProblems.problems.processStarted();
@@ -244,6 +250,7 @@ export class Application {
 
   #started(): void {
     this.#notifier.reset();
+    this.#answers.recording.processStarted();
     this.#sayIgnoredSettings();
     // A notification cannot be taken back: the person learns that the problem is solved.
     if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");

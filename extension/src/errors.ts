@@ -67,6 +67,16 @@ export interface Asked {
   readonly isOfServer: boolean;
 }
 
+/** The errors of an answer that began and went wrong: what came of it says where. */
+const BROKEN_STREAMS: ReadonlySet<string> = new Set([
+  "ContractViolationError",
+  "EmptyAnswerError",
+  "EventTooLargeError",
+  "ToolArgumentsError",
+  "TruncatedStreamError",
+  "UpstreamProtocolError",
+]);
+
 /** What a person can do in the chat. */
 function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHistory, isOfServer }: Asked): string {
   if (kind === "ContextLengthExceededError") {
@@ -77,6 +87,7 @@ function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHist
   }
   if (httpStatus === 401 && isOfServer)
     return `; run "Partstream: Manage Models" and update the API key of ${provider ?? "its group"}`;
+  if (BROKEN_STREAMS.has(kind)) return '; "Partstream: Inspect Last Answer" shows what came';
   if (retryAfter !== null && retryAfter > 0) return `; the server asks to wait ${inWords(retryAfter)}`;
   return "";
 }

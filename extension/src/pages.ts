@@ -29,6 +29,36 @@ export function usagePage(ask: Ask): PageKind {
   };
 }
 
+/**
+ * The page of one answer: its bytes, events and parts.
+ *
+ * `path` gives the recording to show, null for the last answer in memory, which a Python that does not run has not;
+ * `share` is what the page may ask for.
+ */
+export function inspectorPage(
+  ask: Ask,
+  isRunning: () => boolean,
+  path: () => string | null,
+  share: () => unknown,
+): PageKind {
+  return {
+    title: "Partstream Inspector",
+    html: async (reader) => {
+      if (path() === null && !isRunning()) throw new Error(NO_ANSWER);
+      const { html, isOff } = await ask("languageModels/inspect", { ...reader, path: path() });
+      if (html === null) throw new Error(isOff ? NOTHING_KEPT : NO_ANSWER);
+      return html;
+    },
+    messages: { share },
+    isLasting: false,
+  };
+}
+
+const NO_ANSWER =
+  "There is no answer to inspect yet: Partstream has answered nothing since its Python process started.";
+const NOTHING_KEPT =
+  'Partstream keeps no answers, because the setting "capture" is off. Run "Partstream: Record Next Answer" before the next one.';
+
 /** A text that nobody can guess, for the policy of one page. */
 export function nonce(): string {
   return randomBytes(18).toString("base64url");

@@ -16,6 +16,7 @@ import { OutputWithoutNoise } from "./noise";
 import {
   type AnswerWait,
   type DidAnswerParams,
+  type DidRecordParams,
   type InitializeParams,
   type InitializeResult,
   type LogLevel,
@@ -52,6 +53,7 @@ export interface SidecarListener {
   modelsDidChange(groupId: string | null): void;
   tokenCountsDidChange(changed: TokenCountsDidChangeParams): void;
   didAnswer(usage: DidAnswerParams): void;
+  didRecord(recorded: DidRecordParams): void;
   providerDidLoad(load: ProviderDidLoadParams): void;
 }
 
@@ -222,6 +224,9 @@ export class Sidecar {
     );
     this.#connection.onNotification("languageModels/didAnswer", (usage: DidAnswerParams) =>
       this.listener.didAnswer(usage),
+    );
+    this.#connection.onNotification("languageModels/didRecord", (recorded: DidRecordParams) =>
+      this.listener.didRecord(recorded),
     );
     this.#connection.onNotification("languageModels/providerDidLoad", (load: ProviderDidLoadParams) =>
       this.listener.providerDidLoad(load),

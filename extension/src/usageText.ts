@@ -5,6 +5,12 @@ import type { AnswerUsage, DidAnswerParams, UsageSums } from "./protocol.generat
 export const WARNING_SHARE = 0.75;
 export const ERROR_SHARE = 0.9;
 
+/** The commands that the tooltip leads to, and nothing else in it does. */
+export const TOOLTIP_COMMANDS = [
+  ["Show Token Usage", "partstream.showUsage"],
+  ["Inspect Last Answer", "partstream.inspectLastAnswer"],
+] as const;
+
 export type Fullness = "normal" | "warning" | "error";
 
 export function fullness({ inputTokens, maxInputTokens }: AnswerUsage): Fullness {
@@ -37,6 +43,7 @@ export function statusTooltip({ answer, conversation, day }: DidAnswerParams): s
     ...(conversation ? [`This conversation: ${sumsInWords(conversation)}`] : []),
     `Today: ${sumsInWords(day)}`,
     ...(answer.source === "estimated" ? ["~: estimated, because the server reported no numbers"] : []),
+    TOOLTIP_COMMANDS.map(([title, command]) => `[${title}](command:${command})`).join(" · "),
   ];
   return lines.join("\n\n");
 }

@@ -1,6 +1,7 @@
 /** The items of VS Code's status bar; without logic of their own. */
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
+import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
 /** The backgrounds that a status bar item may have. */
@@ -26,6 +27,7 @@ export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefin
   const background = BACKGROUNDS[view.fullness];
   item.text = view.text;
   item.tooltip = new vscode.MarkdownString(view.tooltip);
+  item.tooltip.isTrusted = { enabledCommands: TOOLTIP_COMMANDS.map(([, command]) => command) };
   item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
   item.show();
 }

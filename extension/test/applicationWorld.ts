@@ -56,6 +56,10 @@ beforeEach(async () => {
     canAddGroups: true,
     groups: [],
     panels: new Map(),
+    recording: undefined,
+    choices: [],
+    saved: undefined,
+    saveDialog: undefined,
   });
 });
 after(() => application?.close());

@@ -25,6 +25,7 @@ export const QUIET: SidecarListener = {
   modelsDidChange: () => undefined,
   tokenCountsDidChange: () => undefined,
   didAnswer: () => undefined,
+  didRecord: () => undefined,
   providerDidLoad: () => undefined,
 };
 

@@ -51,6 +51,7 @@ test("it says what runs, and passes on log lines and changes", async () => {
     modelsDidChange: (group) => heard.push(group),
     tokenCountsDidChange: ({ models }) => heard.push(...models),
     didAnswer: ({ answer }) => heard.push(answer.inputTokens),
+    didRecord: () => undefined,
     providerDidLoad: () => undefined,
   });
   assert.equal(sidecar.information?.python, "3.12.1");

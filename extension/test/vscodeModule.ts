@@ -1,57 +1,9 @@
 /** As much of the module `vscode` as the application touches; tests look at `world` and change it. */
 import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
+import { EventEmitter, Panel } from "./vscodePanel";
 
-type Listener<T> = (event: T) => void;
-
-export class EventEmitter<T> {
-  readonly #listeners = new Set<Listener<T>>();
-  readonly event = (listener: Listener<T>): double.Disposable => {
-    this.#listeners.add(listener);
-    return new double.Disposable(() => this.#listeners.delete(listener));
-  };
-  fire(event: T): void {
-    for (const listener of this.#listeners) listener(event);
-  }
-  dispose(): void {
-    this.#listeners.clear();
-  }
-}
-
-/** A page in the window; a test covers it, closes it, and sends messages as its script would. */
-export class Panel {
-  readonly #disposed = new EventEmitter<undefined>();
-  readonly #viewState = new EventEmitter<undefined>();
-  readonly #received = new EventEmitter<unknown>();
-  visible = true;
-  /** What was posted to the page. */
-  readonly posted: unknown[] = [];
-  readonly webview = {
-    html: "",
-    options: undefined as unknown,
-    cspSource: "'self' https://*.vscode-cdn.net",
-    onDidReceiveMessage: this.#received.event,
-    postMessage: (message: unknown) => Promise.resolve(this.posted.push(message) > 0),
-  };
-  readonly onDidDispose = this.#disposed.event;
-  readonly onDidChangeViewState = this.#viewState.event;
-  constructor(readonly viewType: string) {}
-  reveal(): void {
-    this.see(true);
-  }
-  dispose(): void {
-    if (world.panels.get(this.viewType) === this) world.panels.delete(this.viewType);
-    this.#disposed.fire(undefined);
-  }
-  see(isVisible: boolean): void {
-    if (this.visible === isVisible) return;
-    this.visible = isVisible;
-    this.#viewState.fire(undefined);
-  }
-  send(message: unknown): void {
-    this.#received.fire(message);
-  }
-}
+export { EventEmitter, Panel };
 
 interface Serializer {
   deserializeWebviewPanel: (panel: Panel) => Promise<void>;
@@ -94,6 +46,14 @@ export const world = {
   shown: undefined as { file: string; line: number } | undefined,
   /** What the User settings of the person's own machine hold, by the names of settings. */
   localValues: {} as Record<string, unknown>,
+  /** What the status bar shows of a recording; undefined while it is hidden. */
+  recording: undefined as string | undefined,
+  /** The buttons that the person clicks in notifications and dialogs, wherever they stand. */
+  choices: [] as string[],
+  /** The file that the person names in the dialog to save, then also what was written into it. */
+  saved: undefined as { path: string; content?: string } | undefined,
+  /** The forms that the dialog offered. */
+  saveDialog: undefined as Record<string, string[]> | undefined,
   /** The pages that are open, by their kinds. */
   panels: new Map<string, Panel>(),
   /** What opens pages again after a reload of the window, by their kinds. */
@@ -125,10 +85,12 @@ class StatusBarItem {
   constructor(private readonly id: string) {}
   show(): void {
     if (this.id === "partstream.waiting") world.waiting = this.text;
+    else if (this.id === "partstream.recording") world.recording = this.text;
     else world.status = { text: this.text, background: this.backgroundColor?.id };
   }
   hide(): void {
     if (this.id === "partstream.waiting") world.waiting = undefined;
+    else if (this.id === "partstream.recording") world.recording = undefined;
     else world.status = undefined;
   }
   dispose(): void {
@@ -142,11 +104,13 @@ export class ThemeColor {
   constructor(readonly id: string) {}
 }
 export class MarkdownString {
+  isTrusted: unknown;
   constructor(readonly value: string) {}
 }
 export const Uri = {
   from: (parts: { scheme: string; path: string }) => parts,
   file: (fsPath: string) => ({ fsPath }),
+  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
 };
 export class Position {
   constructor(readonly line: number) {}
@@ -190,7 +154,7 @@ export class ThemeIcon {
 export const ViewColumn = { Active: -1 };
 export const window = {
   createWebviewPanel: (viewType: string) => {
-    const panel = new Panel(viewType);
+    const panel = new Panel(viewType, () => world.panels.delete(viewType));
     world.panels.set(viewType, panel);
     return panel;
   },
@@ -221,9 +185,17 @@ export const window = {
     world.buttons = buttons;
     return Promise.resolve(world.chosen);
   },
-  showInformationMessage: (message: string, ...buttons: string[]) => {
-    world.informed.push(message);
-    return Promise.resolve(buttons.find((button) => button === world.chosen));
+  showInformationMessage: (message: string, ...rest: (string | { detail?: string })[]) => {
+    const [first, ...others] = rest;
+    const detail = typeof first === "object" ? first.detail : undefined;
+    world.informed.push(detail === undefined ? message : `${message}\n${detail}`);
+    const buttons = detail === undefined ? rest : others;
+    const answer = buttons.find((button) => world.choices.includes(button as string));
+    return Promise.resolve(answer ?? buttons.find((button) => button === world.chosen));
+  },
+  showSaveDialog: (options: { filters: Record<string, string[]> }) => {
+    world.saveDialog = options.filters;
+    return Promise.resolve(world.saved && { path: world.saved.path });
   },
   showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
   setStatusBarMessage: () => undefined,
@@ -231,6 +203,10 @@ export const window = {
 };
 
 export const workspace = {
+  fs: {
+    writeFile: ({ path }: { path: string }, content: Uint8Array) =>
+      Promise.resolve(void (world.saved = { path, content: Buffer.from(content).toString() })),
+  },
   createFileSystemWatcher: ({ base, pattern }: RelativePattern) => {
     const file = `${base.fsPath}/${pattern}`;
     const watch = (changed: () => void): double.Disposable => {

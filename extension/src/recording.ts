@@ -1,0 +1,111 @@
+/**
+ * Records the next answer into a file: armed by a command, taken back by a click, over with the answer.
+ *
+ * Python keeps the last answers in its memory anyway, so that the last one can be inspected; a recording is a file that
+ * outlives the window and can be shared. Knows no VS Code.
+ */
+import { sentenceOf } from "./errors";
+import type { Ask } from "./pages";
+import type { DidRecordParams, RecordedFile, ShareForm } from "./protocol.generated";
+
+/** What can be done with a recorded answer, as the buttons say it. */
+export const INSPECT = "Inspect";
+export const SHARE = "Save to Share…";
+export const SHOW_FILE = "Show File";
+const SAVE = "Save…";
+/** The name that the dialog proposes; its ending says the form. */
+const PROPOSED = "answer.partstream.zip";
+
+/** The status bar item while a recording is armed. */
+export interface RecordingView {
+  readonly text: string;
+  readonly tooltip: string;
+}
+
+const ARMED: RecordingView = {
+  text: "$(record) Recording the next answer",
+  tooltip: "The next answer of a Partstream model is written into a file. Click to take that back.",
+};
+
+export interface RecordingWorld {
+  readonly ask: Ask;
+  /** Tells the running process, if any, whether to record the next answer. */
+  readonly tell: (isOn: boolean) => void;
+  /** Shows the view, or hides the item for undefined; also decides which of the two commands is offered. */
+  readonly show: (view: RecordingView | undefined) => void;
+  readonly inspect: (file: string) => Promise<void>;
+  /** Shows a notification and gives the button that the person chose, if any. */
+  readonly choose: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  /** Shows a text in a dialog that waits, and gives the button that the person chose, if any. */
+  readonly confirm: (message: string, detail: string, button: string) => Promise<boolean>;
+  /** Asks where to save, and gives the name of the file there with what writes it; undefined if nowhere. */
+  readonly whereToSave: (proposed: string, forms: readonly ShareForm[]) => Promise<SaveTarget | undefined>;
+  readonly showFile: (file: string) => Promise<void>;
+  readonly notify: (sentence: string) => void;
+}
+
+/** A place that a person has chosen for a file. */
+export interface SaveTarget {
+  readonly name: string;
+  readonly write: (content: Uint8Array) => Promise<void>;
+}
+
+export class Recording {
+  #isArmed = false;
+
+  constructor(private readonly world: RecordingWorld) {}
+
+  /** Writes the next answer into a file. */
+  arm(): void {
+    this.#set(true);
+  }
+
+  /** Takes that back. */
+  cancel(): void {
+    this.#set(false);
+  }
+
+  /** A process was started: it hears what the one before it was told. */
+  processStarted(): void {
+    if (this.#isArmed) this.world.tell(true);
+  }
+
+  /** The answer was written, or could not be. */
+  async recorded({ recording, problem }: DidRecordParams): Promise<void> {
+    this.#isArmed = false;
+    this.world.show(undefined);
+    if (!recording) {
+      this.world.notify(`Partstream could not record the answer: ${problem ?? "there is none"}.`);
+      return;
+    }
+    const chosen = await this.world.choose(sentenceOn(recording), [INSPECT, SHARE, SHOW_FILE]);
+    if (chosen === INSPECT) await this.world.inspect(recording.path);
+    if (chosen === SHARE) await this.share(recording.path);
+    if (chosen === SHOW_FILE) await this.world.showFile(recording.path);
+  }
+
+  /** Saves a recording, or for null the inspected answer, without keys and texts, after saying what will be in it. */
+  async share(path: string | null): Promise<void> {
+    try {
+      const { preview, forms } = await this.world.ask("languageModels/sharePreview", { path });
+      if (!(await this.world.confirm("What the file to share holds", preview, SAVE))) return;
+      const target = await this.world.whereToSave(PROPOSED, forms);
+      if (!target) return;
+      const { content } = await this.world.ask("languageModels/share", { path, name: target.name });
+      await target.write(Buffer.from(content, "base64"));
+    } catch (error) {
+      this.world.notify(sentenceOf(error));
+    }
+  }
+
+  #set(isArmed: boolean): void {
+    this.#isArmed = isArmed;
+    this.world.tell(isArmed);
+    this.world.show(isArmed ? ARMED : undefined);
+  }
+}
+
+function sentenceOn({ model, outcome, answers }: RecordedFile): string {
+  const what = answers > 1 ? `${answers} answers, the last` : "the answer";
+  return `Partstream recorded ${what} of ${model ?? "a model"}: ${outcome ?? "not over yet"}. Its texts are in the file; keys are not.`;
+}

@@ -1,0 +1,57 @@
+/** Puts the recording of an answer into VS Code: its status bar item, its questions, its files; without logic of its own. */
+import { homedir } from "node:os";
+import { posix } from "node:path";
+import * as vscode from "vscode";
+import type { ShareForm } from "./protocol.generated";
+import type { RecordingView, RecordingWorld, SaveTarget } from "./recording";
+
+/** What the commands' `enablement` and `when` look at. */
+const IS_RECORDING = "partstream.isRecording";
+type Doors = Pick<RecordingWorld, "show" | "choose" | "confirm" | "whereToSave" | "showFile">;
+
+/** The functions of VS Code that a recording needs, and the status bar item that is disposed with them. */
+export function recordingDoors(): Doors & { readonly item: vscode.StatusBarItem } {
+  const item = vscode.window.createStatusBarItem("partstream.recording", vscode.StatusBarAlignment.Right, 102);
+  item.name = "Partstream Recording";
+  item.command = "partstream.cancelRecording";
+  item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+  return { item, show: (view) => show(item, view), choose, confirm, whereToSave, showFile };
+}
+
+function show(item: vscode.StatusBarItem, view: RecordingView | undefined): void {
+  void vscode.commands.executeCommand("setContext", IS_RECORDING, view !== undefined);
+  if (!view) {
+    item.hide();
+    return;
+  }
+  item.text = view.text;
+  item.tooltip = view.tooltip;
+  item.show();
+}
+
+async function choose(message: string, buttons: readonly string[]): Promise<string | undefined> {
+  return vscode.window.showInformationMessage(message, ...buttons);
+}
+
+async function confirm(message: string, detail: string, button: string): Promise<boolean> {
+  return (await vscode.window.showInformationMessage(message, { modal: true, detail }, button)) === button;
+}
+
+async function whereToSave(proposed: string, forms: readonly ShareForm[]): Promise<SaveTarget | undefined> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());
+  const defaultUri = vscode.Uri.joinPath(folder, proposed);
+  const filters = Object.fromEntries(forms.map(({ name, endings }) => [name, endings]));
+  const uri = await vscode.window.showSaveDialog({ title: "Save a recording to share", defaultUri, filters });
+  if (!uri) return undefined;
+  return { name: posix.basename(uri.path), write: async (content) => vscode.workspace.fs.writeFile(uri, content) };
+}
+
+/** Shows the file in the system's own window of files; a VS Code in a browser has none, and gets the path to paste. */
+async function showFile(file: string): Promise<void> {
+  try {
+    await vscode.commands.executeCommand("revealFileInOS", vscode.Uri.file(file));
+  } catch {
+    await vscode.env.clipboard.writeText(file);
+    void vscode.window.showInformationMessage(`The recording is in ${file}. The path is in the clipboard.`);
+  }
+}
