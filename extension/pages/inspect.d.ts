@@ -119,7 +119,7 @@ interface Inspect {
   placeOf(n: number): number;
   eventAt(n: number): EventView | null;
   register(key: Key): void;
-  registerSwitch(made: Switch): void;
+  registerSwitch(made: Switch): () => void;
   toolbar(group: string): HTMLElement;
   element(tag: string, attributes: Record<string, any> | null, ...children: Child[]): any;
   visible(text: string): string;

@@ -25,8 +25,8 @@
     ].join(", ");
   };
 
-  inspect.on("select", ({ n }) => {
+  inspect.on("select", ({ n, origin }) => {
     const event = n === null ? null : inspect.eventAt(n);
-    if (event) inspect.announce(inspect.sentenceOf(event));
+    if (event && origin !== "play") inspect.announce(inspect.sentenceOf(event));
   });
 }

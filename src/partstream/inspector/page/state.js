@@ -94,7 +94,8 @@ const inspect = (() => {
     emit("key", key);
   }
 
-  /** Makes a key that switches something on and off; its button says which. @param {Switch} made */
+  /** Makes a key that switches something on and off, as its button says; returns what the key does.
+   * @param {Switch} made */
   function registerSwitch({ key, label, isOn, change, group }) {
     const run = () => {
       isOn = !isOn;
@@ -104,6 +105,7 @@ const inspect = (() => {
       inspect.announce(`${label} ${isOn ? "on" : "off"}`);
     };
     register({ key, label, run, group, isOn: () => isOn });
+    return run;
   }
 
   /** The toolbar with the buttons of a group, also of those that are registered later. @param {string} group */
