@@ -30,6 +30,7 @@ COMMANDS = {
     "record": "Record what goes by between any client and any model server.",
     "replay": "Turn a recorded stream into parts.",
     "serve": "Serve providers and model servers to any client, over the wires that they speak.",
+    "share": "Make of a recording a file that can be given away, without keys and texts.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",
     "usage": "Show the tokens and cost of the answers on this machine, by day and model.",

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from partstream.bundles.redaction.redacting import redact
-from partstream.bundles.redaction.report import RedactionReport, Sample, what_is_in_it
+from partstream.bundles.redaction.report import RedactionReport, Sample
 
-__all__ = ["RedactionReport", "Sample", "redact", "what_is_in_it"]
+__all__ = ["RedactionReport", "Sample", "redact"]
