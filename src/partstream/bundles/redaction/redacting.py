@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.bodies import Body
     from partstream.protocols.fragments import Fragment
 
-__all__ = ["redact"]
+__all__ = ["CollectedBundle", "redact"]
 
 _MOST_SAMPLES: Final = 10
 _PLAIN_ENCODINGS: Final = frozenset({"", "identity"})
@@ -73,7 +73,7 @@ def redact(
     """
     if level is RedactionLevel.NONE:
         return replace(bundle, redaction=Redaction(level)), RedactionReport(level)
-    collected = _Collected(bundle)
+    collected = CollectedBundle(bundle)
     replacement = Replacement(level, Search((*secrets, *collected.known)), keep, hides_names=hides_names)
     redacted = collected.replaced(replacement)
     counts = {rule: count for rule, count in sorted(replacement.counts.items()) if count}
@@ -81,7 +81,7 @@ def redact(
     return replace(redacted, redaction=Redaction(level, counts, tuple(sorted(keep)))), report
 
 
-class _Collected:
+class CollectedBundle:
     """The texts of a bundle, and the way back to the bundle.
 
     Attributes:
