@@ -57,7 +57,7 @@ FAILED = bundle(
     [
         (WHOLE, 0, "Nobody's fault: The answer is whole."),
         (_broken(), 1, "The provider's fault: The bytes of the server keep the contract; what the host got breaks"),
-        (FAILED, 3, "The server's fault: The server failed before its answer (HTTP 503)"),
+        (FAILED, 3, "The server's fault: The server failed (HTTP 503)"),
         (CUT, 3, "The network's fault: The connection broke behind event 20"),
         (TRUNCATED, 4, "Nobody's fault: The recording ends behind event 20"),
     ],

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Final
 from partstream.bundles.asked import tools_asked
 from partstream.bundles.exchange import HowEnded
 from partstream.contract import Level
-from partstream.errors import UpstreamError
+from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.blame import Facts, blame
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.event_kinds import changed_the_answer, kind_of_event, kind_of_part, said_by
-from partstream.inspector.heads import error_shown, finish_reason_shown, request_shown, response_shown, usage_shown
+from partstream.inspector.heads import (
+    error_shown,
+    finish_reason_shown,
+    raised,
+    request_shown,
+    response_shown,
+    usage_shown,
+)
 from partstream.inspector.host_lane import flushes
 from partstream.inspector.judged import Judged, judge
 from partstream.inspector.numbers import Measured, numbers_of
@@ -28,7 +35,7 @@ from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.tapped_reader import END_OF_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.inspector.reading import ReadEvent
@@ -52,6 +59,7 @@ _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
 _UNKNOWN: Final = "unknown"
 _CANCELLED: Final = "cancelled"
+_SUCCESS: Final = range(200, 300)
 _WHOLE: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value})
 
 
@@ -200,11 +208,10 @@ class _Subject:
 
     def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
         row = self.read.protocol
-        error = self.read.error or (self.read.finish.error if self.read.finish else None)
         return judge(
             parts,
             outcome=self._outcome(),
-            error=error,
+            error=None if (error := self._error()) is None else raised(error),
             tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
             namespace=namespace,
             last_event=self._last_event(),
@@ -242,7 +249,7 @@ class _Subject:
         of_bytes = (
             _must(self._judge(self.read.parts, None).violations) if self._is_reported and self.exchange else broken
         )
-        finish, head = self.read.finish, None if self.exchange is None else self.exchange.head
+        finish, left_out = self.read.finish, None if self.exchange is None else self.exchange.left_out
         shown = error_shown(error)
         fields = dict(shown["fields"]) if shown else {}
         reason = finish.reason if finish is not None else None
@@ -253,16 +260,31 @@ class _Subject:
                 None if shown is None else shown["type"],
                 "" if shown is None else shown["message"],
                 fields.get("phase"),
-                None if head is None else head.status,
+                self._status(fields),
                 None if reason is None else reason.raw or reason.unified.value,
                 [rule for rule in broken if rule in of_bytes],
                 [rule for rule in broken if rule not in of_bytes],
                 lost,
                 self._last_whole_event(),
                 isinstance(error, UpstreamError) if is_found else bool(shown and shown["type"].startswith("Upstream")),
-                None if self.read.protocol is None else self.read.protocol.shown_title,
+                0 if left_out is None else left_out.bytes,
+                self._is_too_long(error),
             )
         )
+
+    def _is_too_long(self, error: BaseException | RecordedError | None) -> bool:
+        row = self.read.protocol
+        if row is None or row.write_request is None or not isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+            return False
+        return row.write_request().errors.overflow(error) is not None
+
+    def _status(self, fields: Mapping[str, str]) -> int | None:
+        """The status of HTTP that says an error: that of the head, else the one that the error names."""
+        head = None if self.exchange is None else self.exchange.head
+        if head is not None and head.status not in _SUCCESS:
+            return head.status
+        named = fields.get("http_status", "")
+        return int(named) if named.isdecimal() else None
 
     # ---- times ----
 
@@ -387,9 +409,24 @@ class _Subject:
             notes.append(f"{share}: {cause}.")
         if lost is not None:
             notes.append(f"{lost[0].upper()}{lost[1:]}.")
+        notes += self._left_out()
         late = sum(event.is_late for event in self.read.events)
         if late:
             notes.append(f"{late} events came behind the end of the answer; nobody reads them.")
+        return notes
+
+    def _left_out(self) -> list[str]:
+        """What the recording does not hold, because it was too large to be kept whole."""
+        left, parts = (None if self.exchange is None else self.exchange.left_out), getattr(self.answer, "left_out", 0)
+        notes = []
+        if left is not None and left.reads:
+            notes.append(
+                f"The recording leaves out {left.reads:,} reads with {left.bytes:,} bytes behind read {left.after}."
+            )
+        if left is not None and left.request_bytes:
+            notes.append(f"The recording leaves out the last {left.request_bytes:,} bytes of the request.")
+        if parts:
+            notes.append(f"The recording leaves out {parts:,} parts that the host got.")
         return notes
 
     @property

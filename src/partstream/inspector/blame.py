@@ -30,14 +30,15 @@ class Facts:
         error: The name of the class of its error, or None.
         message: The error's sentence.
         phase: The limit of time that was exceeded, for such an error; else None.
-        status: The status of HTTP, or None.
+        status: The status of HTTP where it is one of an error, that of the head or of the error itself; or None.
         reason: Why the model stopped, in the server's word, or None.
         broken: The rules that the bytes of the server break already (MUST), each once.
         broken_by_provider: The rules that only what the host got breaks (MUST), each once.
         lost: What of the bytes the host did not get, or None.
         event: The number of the last event, or None.
         of_upstream: Whether the error is one that an upstream is blamed for.
-        protocol: The title of the protocol, or None where it is not known.
+        left_out: The bytes of the answer that the recording leaves out.
+        is_too_long: Whether the server says that the conversation is too long for the model.
     """
 
     outcome: str
@@ -52,7 +53,8 @@ class Facts:
     lost: str | None = None
     event: int | None = None
     of_upstream: bool = True
-    protocol: str | None = None
+    left_out: int = 0
+    is_too_long: bool = False
 
 
 def _is(*names: str) -> Callable[[Facts], bool]:
@@ -77,6 +79,11 @@ _ROWS: Final[tuple[_Row, ...]] = (
             f"The bytes of the server keep the contract; what the host got breaks "
             f"{', '.join(facts.broken_by_provider)}."
         ),
+    ),
+    (
+        _is("RecordingError"),
+        "nobody",
+        lambda _: "No protocol is known for these bytes, so nothing can be said of them.",
     ),
     (
         lambda facts: facts.outcome == "cancelled" or facts.ending == "cancelled",
@@ -106,7 +113,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
     (
         lambda facts: facts.status is not None and (facts.status in _SERVER_ERRORS or facts.status in _TIMED_OUT),
         "server",
-        lambda facts: f"The server failed before its answer (HTTP {facts.status}){_said(facts)}",
+        lambda facts: f"The server failed (HTTP {facts.status}){_said(facts)}",
     ),
     (
         lambda facts: facts.error == "UpstreamTimeoutError" and facts.phase == "connect",
@@ -119,7 +126,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         lambda facts: f"The server was silent for too long{_at(facts)}{_said(facts)}",
     ),
     (
-        _is("ContextLengthExceededError"),
+        lambda facts: facts.is_too_long or facts.error == "ContextLengthExceededError",
         "client",
         lambda facts: f"The conversation is too long for the model{_said(facts)}",
     ),
@@ -127,6 +134,14 @@ _ROWS: Final[tuple[_Row, ...]] = (
         lambda facts: facts.ending == "no-response",
         "network",
         lambda facts: f"No response came{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.left_out > 0 and bool(facts.error or facts.broken or facts.outcome == "truncated"),
+        "nobody",
+        lambda facts: (
+            f"The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says "
+            "nothing for sure."
+        ),
     ),
     (
         _is(
@@ -186,11 +201,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
         lambda facts: facts.outcome == "incomplete",
         "nobody",
         lambda facts: f"A limit or a filter stopped the model ({facts.reason or 'no reason given'}).",
-    ),
-    (
-        lambda facts: facts.protocol is None and facts.ending is not None,
-        "nobody",
-        lambda facts: "No protocol is known for these bytes, so nothing can be said of them.",
     ),
     (lambda facts: True, "nobody", lambda facts: "The answer is whole."),
 )

@@ -30,7 +30,7 @@ _MOST_CELLS: Final = 4_000_000
 _AROUND: Final = 24
 """Characters that are shown around the place where two texts differ."""
 _DIFFERS: Final = {"text": "texts differ", "call": "arguments differ", "data": "data differ"}
-_CLASS_OF_ID: Final = re.compile(r"[A-Za-z]+(?:[-_](?=[A-Za-z]))?[A-Za-z]*")
+_CLASS_OF_ID: Final = re.compile(r"(?:[A-Za-z]+[-_])+")
 
 
 def comparisons(answers: Sequence[AnswerView]) -> list[ComparisonView]:

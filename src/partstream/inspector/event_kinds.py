@@ -90,7 +90,7 @@ _BY_TYPE: Final[tuple[tuple[re.Pattern[str], EventKind], ...]] = tuple(
         (r"error|fail|abort|^HTTP ", "error"),
         (r"^\[DONE\]$|finish|completed|message_stop|end of the bytes", "end"),
         (r"usage", "usage"),
-        (r"(tool|function|argument|call).*(delta|args|input)|partial_json", "call"),
+        (r"(tool|function|argument|call).*(delta|args|input)|partial_json|tool.?(call|output|result)", "call"),
         (r"(reason|think).*delta", "thinking"),
         (r"(text|content|refusal).*delta", "text"),
         (r"start|created|in_progress|queued|added|begin", "start"),

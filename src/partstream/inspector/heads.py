@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
 from partstream.errors import LanguageModelError
 from partstream.inspector.runs import milliseconds
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.parts import DataPart
+from partstream.upstreams.recorded import recorded_error
 from partstream.usage import SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     )
     from partstream.outputs import Finish
 
-__all__ = ["error_shown", "finish_reason_shown", "request_shown", "response_shown", "usage_shown"]
+__all__ = ["error_shown", "finish_reason_shown", "raised", "request_shown", "response_shown", "usage_shown"]
 
 _LONGEST_BODY: Final = 200_000
 """Characters of a request's body."""
@@ -93,6 +95,16 @@ def error_shown(error: BaseException | RecordedError | None) -> ErrorView | None
     message = error.message if isinstance(error, LanguageModelError) else str(error)
     fields = [(name, str(value)) for name, value in values if value not in (None, "", ())]
     return {"type": type(error).__name__, "message": message, "fields": fields}
+
+
+def raised(error: BaseException | RecordedError) -> BaseException:
+    """An error as the contract judges it: a recorded one is one of ours if it is called like one."""
+    if isinstance(error, BaseException):
+        return error
+    if isinstance(getattr(errors, error.type, None), type):
+        return recorded_error(error)
+    unknown: type[Exception] = type(error.type, (Exception,), {})
+    return unknown(error.message)
 
 
 def finish_reason_shown(finish: Finish | None) -> FinishReasonView | None:
