@@ -16,14 +16,18 @@ from partstream.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
+    RecordedAnswer,
     RecordedError,
     RecordedExchange,
     RecordedRequest,
+    ReportedPart,
     ResponseHead,
 )
 from partstream.bundles.writing import write_bundle
 from partstream.cli import main
 from partstream.json_codec import dumps
+from partstream.part_json import part_json
+from partstream.parts import ResponsePart, TextPart, ToolCallPart
 from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.served import scenario_events
 
@@ -221,4 +225,53 @@ def test_a_bundle_that_is_wrong_is_refused_with_what_is_wrong(tmp_path: Path) ->
         assert result.exit_code == 2
         assert "without the end of a zip" in result.stderr
     path.write_bytes(write_bundle(Bundle("record", "p")))
-    assert "it holds no exchange" in _run("replay", str(path)).stderr
+    assert "it holds no exchange with a server and no answer" in _run("replay", str(path)).stderr
+
+
+# ---- answers of which no bytes are known ----
+
+CALL = ToolCallPart("call_1", "get_weather", {"city": "Oslo"})
+
+
+def _answered(number: int, *parts: ResponsePart, **facts: Any) -> RecordedAnswer:
+    reported = tuple(ReportedPart(at * 1000, part) for at, part in enumerate(parts))
+    return RecordedAnswer(number, "serve", reported=reported, **{"outcome": "completed", **facts})
+
+
+def _answers(tmp_path: Path, *answers: RecordedAnswer) -> str:
+    path = tmp_path / "a.partstream.zip"
+    path.write_bytes(write_bundle(Bundle("serve", "partstream test", answers=answers)))
+    return str(path)
+
+
+@pytest.mark.parametrize("pace", ["0", "real"])
+def test_the_parts_that_a_host_got_are_replayed_where_nothing_else_is_known(tmp_path: Path, pace: str) -> None:
+    file = _answers(tmp_path, _answered(1, TextPart("No.")), _answered(2, TextPart("Hello."), CALL))
+    result = _run("replay", file, "--json", "--pace", pace)
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert rows[:-1] == [part_json(TextPart("Hello.")), part_json(CALL)]
+    assert (result.exit_code, rows[-1]["outcome"]) == (0, "completed")
+    assert json.loads(_run("replay", file + "#1", "--summary").stdout)["text"] == "No."
+
+
+def test_what_a_host_got_twice_breaks_the_contract(tmp_path: Path) -> None:
+    file = _answers(tmp_path, _answered(1, CALL, CALL), _answered(2, TextPart("Hello.")))
+    result = _run("check", file)
+    lines = result.stdout.splitlines()
+    assert (result.exit_code, "tool-call.unique-call-id (1×)" in lines[0]) == (1, True)
+    assert lines[1].startswith("kept")
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"outcome": "incomplete"}, 0),
+        ({"outcome": "failed"}, 3),
+        ({"outcome": "failed", "error": RecordedError("ValueError", "no")}, 3),
+        ({"outcome": "truncated"}, 4),
+        ({"outcome": "cancelled"}, 4),
+        ({"outcome": None}, 4),
+    ],
+)
+def test_an_answer_ends_as_its_host_saw_it(tmp_path: Path, facts: dict[str, Any], code: int) -> None:
+    assert _run("replay", _answers(tmp_path, _answered(1, TextPart("Hello."), **facts))).exit_code == code

@@ -101,7 +101,7 @@ def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | Non
     details = _Details()
     if tools is None:
         tools = recording.tools(protocol)
-    checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=options.call_id_prefix)
+    checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=recording.namespace(options))
     parts: Counter[str] = Counter()
     unmapped: Counter[str] = Counter()
     finish: Finish | None = None

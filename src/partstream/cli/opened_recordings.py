@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,13 +16,13 @@ from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
 from partstream.protocols.recording import RecordingError, read_recording
-from partstream.upstreams.recorded import recorded_outputs, timed_outputs
+from partstream.upstreams.recorded import recorded_outputs, reported_outputs, timed_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from partstream.bundles.exchange import Bundle, RecordedExchange
+    from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.outputs import StreamOptions, StreamOutput
 
 __all__ = ["PACE", "OpenedRecordings", "Recording", "notice", "open_recordings"]
@@ -37,11 +38,13 @@ class Recording:
         label: What it is called in messages: the file, with its number where the file holds several.
         data: The bytes of a stream that stands alone; empty where there is an exchange.
         exchange: The exchange, or None.
+        answer: An answer of which no bytes are known, such as that of an agent; or None.
     """
 
     label: str
     data: bytes
     exchange: RecordedExchange | None = None
+    answer: RecordedAnswer | None = None
 
     def outputs(
         self, protocol: str | None, options: StreamOptions, chunk_size: int | None = None
@@ -56,6 +59,8 @@ class Recording:
         Raises:
             RecordingError: Nothing in it can be read as an event of the protocol.
         """
+        if self.answer is not None:
+            return chain.from_iterable(outputs for _, outputs in reported_outputs(self.answer))
         if self.exchange is None:
             return read_recording(self.data, self.label, protocol, options, chunk_size)
         return recorded_outputs(self.exchange, self.label, protocol, options, chunk_size)
@@ -68,11 +73,17 @@ class Recording:
         Raises:
             RecordingError: The recording has no clock, or nothing in it can be read as an event of the protocol.
         """
+        if self.answer is not None and all(one.at is not None for one in self.answer.reported):
+            return reported_outputs(self.answer)
         if self.exchange is None or not self.exchange.has_clock:
             raise RecordingError(
                 self.label, "it says no times, so that it has no pace; expected a recording with times"
             )
         return timed_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    def namespace(self, options: StreamOptions) -> str | None:
+        """The prefix of the ids of its calls; None where it is not known."""
+        return options.call_id_prefix if self.answer is None else None
 
     @property
     def protocol(self) -> str | None:
@@ -143,21 +154,35 @@ def _chosen(file: str) -> tuple[str, int | None]:
 
 
 def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:
+    if not bundle.exchanges:
+        for answer in bundle.answers:
+            if answer.number == number:
+                return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", answer=answer),), is_chosen=True)
     for exchange in bundle.exchanges:
         if exchange.number == number:
             return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", exchange),), is_chosen=True)
-    known = ", ".join(str(exchange.number) for exchange in bundle.exchanges) or "none"
+    known = ", ".join(str(one.number) for one in bundle.exchanges or bundle.answers) or "none"
     raise RecordingError(path, f"it has no exchange {number}; it has {known}")
 
 
 def _opened(path: str, bundle: Bundle) -> OpenedRecordings:
     if not bundle.exchanges:
-        raise RecordingError(path, "it holds no exchange with a server; expected one at least")
+        return _reported(path, bundle)
     answers = answers_in(bundle)
     others = [exchange for exchange in bundle.exchanges if exchange not in answers]
     is_alone = len(bundle.exchanges) == 1
     recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
     return OpenedRecordings(path, recordings, tuple(map(_shown, others)))
+
+
+def _reported(path: str, bundle: Bundle) -> OpenedRecordings:
+    """The answers of a host whose exchanges nobody has seen."""
+    if not bundle.answers:
+        raise RecordingError(path, "it holds no exchange with a server and no answer; expected one at least")
+    is_alone = len(bundle.answers) == 1
+    labels = (path if is_alone else f"{path}#{answer.number}" for answer in bundle.answers)
+    recordings = (Recording(label, b"", answer=one) for label, one in zip(labels, bundle.answers, strict=True))
+    return OpenedRecordings(path, tuple(recordings))
 
 
 def _shown(exchange: RecordedExchange) -> str:

@@ -13,6 +13,7 @@ from partstream.bundles.content import ContentForm, content_of, media_type_of
 from partstream.bundles.exchange import HowEnded
 from partstream.errors import (
     TimeoutPhase,
+    TruncatedStreamError,
     UpstreamConnectionError,
     UpstreamError,
     UpstreamHTTPError,
@@ -27,12 +28,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from partstream.bundles.content import Content
-    from partstream.bundles.exchange import RecordedError, RecordedExchange
+    from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
+    from partstream.errors import LanguageModelError
     from partstream.outputs import StreamOutput
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
 
-__all__ = ["end_of", "recorded_error", "recorded_failure", "recorded_outputs", "refusal_of", "timed_outputs"]
+__all__ = [
+    "end_of",
+    "recorded_error",
+    "recorded_failure",
+    "recorded_outputs",
+    "refusal_of",
+    "reported_outputs",
+    "timed_outputs",
+]
 
 _SUCCESS: Final = range(200, 300)
 _THE_SERVER: Final = "the server"
@@ -82,6 +92,24 @@ def timed_outputs(
         yield exchange.end.at, [_failed(refusal_of(exchange, content))]
     else:
         yield exchange.end.at, [_failed(recorded_failure(exchange) or _before_the_first_event(exchange))]
+
+
+def reported_outputs(answer: RecordedAnswer) -> Iterator[tuple[int | None, list[StreamOutput]]]:
+    """The parts that a host got of an answer, each with its time, and a Finish that says how it ended.
+
+    For answers of which no bytes are known. One that was cancelled, or whose end nobody has told, has no end.
+    """
+    for reported in answer.reported:
+        yield reported.at, [reported.part]
+    at = answer.reported[-1].at if answer.reported else None
+    outcomes = {outcome.value: outcome for outcome in Outcome}
+    outcome = outcomes.get(answer.outcome or "", Outcome.TRUNCATED)
+    error: LanguageModelError | None = None if answer.error is None else recorded_error(answer.error)
+    if error is None and outcome is Outcome.TRUNCATED:
+        error = TruncatedStreamError(answer.outcome or "UNKNOWN")
+    elif error is None and outcome is Outcome.FAILED:
+        error = UpstreamError("the answer failed, and the recording does not say why")
+    yield at, [Finish(outcome, error=error)]
 
 
 def recorded_failure(exchange: RecordedExchange) -> UpstreamError | None:
