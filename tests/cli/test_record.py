@@ -169,12 +169,16 @@ def test_a_disk_that_is_full_holds_no_answer_up(tmp_path):
 
 def test_lines_for_people_say_how_each_answer_went_and_where_the_file_is(tmp_path):
     async def check(upstream, client):
-        process = await start("record", "--to", upstream.base_url, "--port", "0", PARTSTREAM_DATA=str(tmp_path))
+        page = ("--inspect", "--no-browser")
+        process = await start("record", "--to", upstream.base_url, "--port", "0", *page, PARTSTREAM_DATA=str(tmp_path))
         async with asyncio.timeout(30):
             said = [(await process.stdout.readline()).decode() for _ in range(3)]
+            assert (await process.stdout.readline()).startswith(b"The page is at http://127.0.0.1:")
             base_url = said[1].split(" to ")[1].split(";")[0]
             await client.post(f"{base_url}/responses", json=body("Hi"))
             said.append((await process.stdout.readline()).decode())
+            last = await call("inspect", "--last", "--json", PARTSTREAM_DATA=str(tmp_path))
+            assert json.loads(last.output)["answers"][0]["outcome"] == "completed"
             await client.post(f"{base_url}/responses", json=body("Hi fault:status=429"))
             said.append((await process.stdout.readline()).decode())
         process.send_signal(signal.SIGINT)
@@ -186,6 +190,7 @@ def test_lines_for_people_say_how_each_answer_went_and_where_the_file_is(tmp_pat
         assert said[4].startswith("#2 POST /v1/responses 429 ")
         assert "partstream share" in ended.output
         (file,) = (tmp_path / "recordings").iterdir()
+        assert [*(tmp_path / "doors").iterdir()] == []
         assert f"Written: {file}" in ended.output
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
         assert len(read_any(file.read_bytes(), file.name).exchanges) == 2

@@ -40,6 +40,7 @@ CALL = {"index": 0, "id": "call_1", "function": {"name": "look_up", "arguments":
 USAGE = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}}
 GOOD = (
     _chunk(100, {"role": "assistant", "content": "secret words"}),
+    *(_chunk(at, {"content": f" word {at}"}) for at in range(120, 400, 20)),
     _chunk(5100, {"content": " and more"}),
     _chunk(5150, {"tool_calls": [CALL]}),
     _chunk(5200, {}, "tool_calls", **USAGE),

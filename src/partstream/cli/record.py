@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +19,8 @@ from partstream.errors import CallerError
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]
@@ -106,6 +110,18 @@ def _file_of(output: Path | None) -> Path:
     return output.absolute()
 
 
+@contextmanager
+def _page_beside(*, opens_browser: bool) -> Iterator[None]:
+    """Shows the answers in a page until the end of the block, by a process of its own: a page must hold nothing up."""
+    command = (sys.executable, "-m", "partstream", "inspect", "--live", *([] if opens_browser else ["--no-browser"]))
+    # A session of its own: Ctrl-C is for the recorder, which ends the page itself.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as page:  # noqa: S603 - our own
+        try:
+            yield
+        finally:
+            page.terminate()
+
+
 async def _record(
     configuration: GatewayConfiguration,
     port: int,
@@ -119,7 +135,7 @@ async def _record(
     from partstream.stop_signals import stopped_by_signals  # noqa: PLC0415
 
     stopped = asyncio.Event()
-    with stopped_by_signals(stopped.set):
+    with ExitStack() as beside, stopped_by_signals(stopped.set):
         try:
             session = RecordingSession(configuration, file, port, screen.answered, screen.failed)
         except OSError as error:
@@ -127,6 +143,8 @@ async def _record(
         try:
             async with session:
                 screen.started(session.base_url, configuration.shown_url, session.part)
+                if shows_page:
+                    beside.enter_context(_page_beside(opens_browser=opens_browser))
                 await stopped.wait()
                 screen.stopping()
         except OSError as error:

@@ -41,10 +41,6 @@ class RecordScreen(Protocol):
         """A file cannot be written; the exchanges go on."""
         ...
 
-    def page(self, url: str) -> None:
-        """The page that follows the answers is at a URL."""
-        ...
-
     def stopping(self) -> None:
         """It writes the file."""
         ...
@@ -70,10 +66,6 @@ class RecordTextScreen:
     def failed(self, error: Exception) -> None:
         """Says why."""
         click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are forwarded still", err=True)
-
-    def page(self, url: str) -> None:
-        """Says the URL."""
-        echo_while_read(f"  The page is at {url}")
 
     def stopping(self) -> None:
         """Says that it takes a moment."""
@@ -120,10 +112,6 @@ class RecordJsonScreen:
     def failed(self, error: Exception) -> None:
         """Writes why."""
         _write(type="failure", error=_reason(error))
-
-    def page(self, url: str) -> None:
-        """Writes the URL."""
-        _write(type="page", url=url)
 
     def stopping(self) -> None:
         """Writes that it takes a moment."""

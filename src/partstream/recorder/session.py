@@ -1,9 +1,10 @@
-"""One run of the recorder: the proxy, the file and the memory, put together."""
+"""One run of the recorder: the proxy, the file, the memory, and the door to it, put together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from partstream.capturing.door import Door
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream.capturing.last_answers import LastAnswers
     from partstream.recorder.seen_answers import AnswerFacts
     from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
     from partstream.upstreams.configuration import GatewayConfiguration
@@ -48,6 +48,7 @@ class RecordingSession:
         self._recordings = Recordings(file, on_failure)
         self._seen = SeenAnswers(on_answer)
         self._proxy = RecordingProxy(configuration, self._watch, port)
+        self._door = Door(self._seen.answers, "record")
 
     @property
     def base_url(self) -> str:
@@ -69,23 +70,20 @@ class RecordingSession:
         """Recordings that could not be finished, as they have grown, and why."""
         return self._recordings.left
 
-    @property
-    def answers(self) -> LastAnswers:
-        """The last answers, in memory."""
-        return self._seen.answers
-
     async def __aenter__(self) -> RecordingSession:
         try:
             await self._proxy.__aenter__()
         except BaseException:
             await self._recordings.close()
             raise
+        await self._door.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
+            await self._door.aclose()
             await self._proxy.__aexit__(kind, error, traceback)
         finally:
             await self._seen.close()
