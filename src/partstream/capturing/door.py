@@ -17,6 +17,7 @@ import socket
 import struct
 import sys
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import JSONDecodeError, dumps, loads
@@ -75,7 +76,7 @@ class Door:
         self._source = source
         self._versions = versions
         self._folder = folder or doors_folder()
-        self._path = self._folder / f"{os.getpid()}-{id(self):x}.sock"
+        self._path = self._folder / f"{os.getpid()}-{token_hex(2)}.sock"
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from partstream.cli.chat_captures import KEPT, ChatCaptures, checked_file
 from partstream.cli.chat_partners import OwnProvider, Server
 from partstream.cli.chat_session import ChatSession, Screens
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.upstream_options import gateway_of, upstream_options
+from partstream.log_level import LogLevel
 from partstream.messages import ChatMessage
 from partstream.outputs import ThinkingMode
 from partstream.provider import LanguageModelChatInformation
@@ -42,6 +44,14 @@ __all__ = ["command"]
     metavar="SECONDS",
     help=f"Longest wait for an answer's first event. Default: the configured limit, or {Timeouts().first_event:g}.",
 )
+@click.option("--trace", is_flag=True, help="Log each event of the answers to standard error: --log-level trace.")
+@click.option(
+    "--record",
+    is_flag=False,
+    flag_value=KEPT,
+    metavar="[FILE]",
+    help="Record the answers, with each read and its time. Default: a file in the folder of recordings.",
+)
 def command(
     *,
     prompt: str | None,
@@ -49,6 +59,8 @@ def command(
     model_id: str | None,
     system: str | None,
     timeout_first_event: float | None,
+    trace: bool,
+    record: str | None,
     **options: Any,
 ) -> None:
     """Chat with a model on any server that speaks a known protocol, or with the provider of a file.
@@ -67,6 +79,9 @@ def command(
     screens = Screens()
     # A terminal shows thinking apart from the answer; who reads the output of a pipe wants the answer.
     mode = ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF
+    file = checked_file(record)
+    if trace:
+        options["logLevel"] = LogLevel.TRACE
     partner: ChatPartner
     if provider_source is None:
         partner = Server(_configuration(model_id, timeout_first_event, mode, options))
@@ -79,11 +94,13 @@ def command(
     with asyncio.Runner() as runner:
         # The mode of a server is one of its settings, which it keeps by itself.
         shows_thinking = mode is ThinkingMode.PART or not partner.is_own
-        session = ChatSession(runner, partner, screens, first, shows_thinking)
+        captures = ChatCaptures(file)
+        session = ChatSession(runner, partner, screens, first, shows_thinking, captures)
         try:
             sys.exit(session.converse() if prompt is None else session.answer(_text_of(prompt)))
         finally:
             runner.run(session.aclose())
+            captures.write(screens.say)
 
 
 def _configuration(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.markup import escape
 
+from partstream.cli.chat_captures import ChatCaptures
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import StreamRenderer, printable, read_usage, usage_line
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.chat_partners import ChatPartner
+    from partstream.consumer import LanguageModelChatResponse
     from partstream.contract import Violation
     from partstream.parts import ResponsePart
     from partstream.usage import FinishReason
@@ -48,7 +50,8 @@ _PROMPT: Final = "> "
 _COMMAND: Final = re.compile(r"/[a-z]+(\s.*)?", re.IGNORECASE)
 """A line that is a command; a path has a second slash."""
 _HELP: Final = (
-    "Ctrl-C stops an answer, /clear starts over, /exit or Ctrl-D ends the chat, /help says this; "
+    "Ctrl-C stops an answer, /inspect shows what came of the last one, /clear starts over, /exit or Ctrl-D ends the "
+    "chat, /help says this; "
     "// begins a message with a slash."
 )
 
@@ -129,6 +132,7 @@ class ChatSession:
         screens: Where the conversation is shown.
         first: The messages that it begins with, also after `/clear`.
         shows_thinking: Whether thinking is shown.
+        captures: Keeps what goes by of the answers.
     """
 
     runner: asyncio.Runner
@@ -136,6 +140,7 @@ class ChatSession:
     screens: Screens
     first: list[ChatMessage]
     shows_thinking: bool
+    captures: ChatCaptures = field(default_factory=ChatCaptures)
     _messages: list[ChatMessage] = field(init=False)
     _files: KeptFiles = field(default_factory=KeptFiles)
     _models: LanguageModels = field(init=False)
@@ -159,14 +164,15 @@ class ChatSession:
         interactive = sys.stdin.isatty()
         if interactive:
             self._greet()
-        for line in _typed_lines() if interactive else sys.stdin:
-            text = line.strip()
-            if text == "/exit":
-                break
-            if _COMMAND.fullmatch(text):
-                exit_code = self._run_command(text, exit_code)
-            elif text:
-                exit_code = self.answer(text.removeprefix("/") if text.startswith("//") else text)
+        with self.captures.door():
+            for line in _typed_lines() if interactive else sys.stdin:
+                text = line.strip()
+                if text == "/exit":
+                    break
+                if _COMMAND.fullmatch(text):
+                    exit_code = self._run_command(text, exit_code)
+                elif text:
+                    exit_code = self.answer(text.removeprefix("/") if text.startswith("//") else text)
         return ExitCode.FINE if interactive else exit_code
 
     def answer(self, question: str) -> ExitCode:
@@ -208,6 +214,8 @@ class ChatSession:
         if text == "/clear":
             self._messages = list(self.first)
             self.screens.say("The conversation starts over.")
+        elif text == "/inspect":
+            self.captures.inspect(self.screens.say)
         elif text == "/help":
             self.screens.say(_HELP)
         else:
@@ -233,12 +241,19 @@ class ChatSession:
     async def _stream(self, question: str, renderer: StreamRenderer, answer: _Answer) -> None:
         await self.partner.look()
         model = await choose_model(self._models, self.partner.vendor, self.partner.model_id)
-        response = await model.send_request([*self._messages, ChatMessage.user(question)])
-        async with response, self._waiting() as stop_waiting, aclosing(response.stream) as stream:
-            async for part in stream:
-                stop_waiting()
-                answer.take(part, keeps_state=self.partner.is_own)
-                self._show(part, renderer, answer)
+        with self.captures.capture(model.id) as captured:
+            response = await model.send_request([*self._messages, ChatMessage.user(question)])
+            try:
+                async with response, self._waiting() as stop_waiting, aclosing(response.stream) as stream:
+                    async for part in stream:
+                        captured.part(part)
+                        stop_waiting()
+                        answer.take(part, keeps_state=self.partner.is_own)
+                        self._show(part, renderer, answer)
+            except PartstreamError as error:
+                captured.end(_outcome(response, "failed"), error)
+                raise
+            captured.end(_outcome(response, "completed"))
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
             self.screens.say(sentence, "yellow")
@@ -266,6 +281,11 @@ class ChatSession:
             return False
         self.screens.out.print(escape(printable(f"{kept.path} ({kept.description})")), soft_wrap=True)
         return True
+
+
+def _outcome(response: LanguageModelChatResponse, otherwise: str) -> str:
+    """How an answer ended, as its provider says; else as it looks."""
+    return otherwise if response.finish is None else response.finish.outcome.value
 
 
 def _cut_sentence(reason: FinishReason | None) -> str | None:

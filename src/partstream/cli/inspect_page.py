@@ -22,12 +22,12 @@ from partstream.inspector.view import view_of
 from partstream.pages.policy import Nonces
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from partstream.inspector.server import ViewSource
     from partstream.inspector.view import ViewedFile
 
-__all__ = ["can_open_browser", "show_live", "show_page"]
+__all__ = ["can_open_browser", "page_beside", "show_live", "show_page"]
 
 _SAYS: Final = {
     Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
@@ -98,6 +98,21 @@ async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
     ending = await serve_view(source, _page, on_ready)
     click.echo(_SAYS[ending])
     return ExitCode.FINE
+
+
+def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> None:
+    """Shows the page of files beside a command that goes on, until the command ends or nobody looks any more.
+
+    Args:
+        files: The files.
+        say: Says the address.
+    """
+
+    def on_ready(url: str) -> None:
+        say(f"The page is at {url} until the command ends.")
+        webbrowser.open(url)
+
+    asyncio.run(serve_view(FilesSource(files), _page, on_ready))
 
 
 def _page(nonce: str) -> str:

@@ -1,0 +1,164 @@
+"""The answers of a chat as they went by: in memory for `/inspect` and other programs, in a file for `--record`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import click
+
+from partstream.capturing.last_answers import LastAnswers
+from partstream.capturing.mode import is_off_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from partstream.bundles.exchange import Bundle
+    from partstream.capturing.capture import AnswerCapture
+
+__all__ = ["KEPT", "ChatCaptures", "checked_file"]
+
+Say: TypeAlias = "Callable[[str, str], object]"
+
+KEPT: Final = ""
+"""In the place of a file: the recording goes to the folder of recordings."""
+
+_SOURCE: Final = "chat"
+_STYLE: Final = "dim"
+_NONE_YET: Final = "No answer is kept yet."
+_NONE_WANTED: Final = "The setting capture says that no answer is kept."
+_MOST_RECORDED: Final = 1_000
+_MOST_RECORDED_BYTES: Final = 200 * 1024 * 1024
+_MOST_RECORDED_OF_ONE: Final = 64 * 1024 * 1024
+
+
+def checked_file(name: str | None) -> str | None:
+    """The file of a recording, before there is anything to write.
+
+    Args:
+        name: The file; :data:`KEPT` for one in the folder of recordings, None for no recording.
+
+    Raises:
+        UsageError: It is there already, or its name has the ending of no form that can be written.
+    """
+    from partstream.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
+
+    if not name:
+        return name
+    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
+    if not name.lower().endswith(tuple(endings)):
+        expected = f"a name that ends with one of {', '.join(endings)}, or the prompt before --record"
+        raise click.UsageError(f"--record: got {name!r}, expected {expected}")
+    path = Path(name)
+    if path.exists():
+        raise click.UsageError(f"--record: {name} is there already; a recording replaces no file")
+    if not path.absolute().parent.is_dir():
+        raise click.UsageError(f"--record: there is no folder {path.absolute().parent}")
+    return name
+
+
+class ChatCaptures:
+    """Captures the answers of one chat.
+
+    Args:
+        file: The file of the recording; :data:`KEPT` for one in the folder of recordings, None for no recording.
+    """
+
+    def __init__(self, file: str | None = None) -> None:
+        self._file = file
+        self._answers = (
+            LastAnswers() if file is None else LastAnswers(_MOST_RECORDED, _MOST_RECORDED_BYTES, _MOST_RECORDED_OF_ONE)
+        )
+        self._is_kept = file is not None or not is_off_here()
+
+    @contextmanager
+    def capture(self, model: str) -> Iterator[AnswerCapture]:
+        """Captures what runs inside as an answer, whose end the caller says.
+
+        Args:
+            model: The model that answers.
+        """
+        with self._answers.capture(_SOURCE, model) as answer:
+            answer.is_wanted = self._file is not None
+            if not self._is_kept:
+                answer.leave_out()
+            yield answer
+        answer.is_wanted = False
+
+    @contextmanager
+    def door(self) -> Iterator[None]:
+        """Lets other programs of the user ask for the answers while the block runs."""
+        with ExitStack() as stack:
+            if self._is_kept:
+                from partstream.capturing.door import Door  # noqa: PLC0415 - a thread that one answer may do without
+                from partstream.capturing.door_thread import DoorThread  # noqa: PLC0415
+
+                stack.enter_context(DoorThread(Door(self._answers, _SOURCE)))
+            yield
+
+    def inspect(self, say: Say) -> None:
+        """Shows the last answer: as a page in the browser where there is one, else as a summary.
+
+        Args:
+            say: Says something beside the answers, in a style.
+        """
+        bundle = self._bundle(all_answers=False)
+        if bundle is None:
+            say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
+            return
+        from partstream.cli.inspect_page import can_open_browser, page_beside  # noqa: PLC0415 - at somebody's wish
+        from partstream.cli.inspect_text import print_text  # noqa: PLC0415
+        from partstream.inspector.view import ViewedFile  # noqa: PLC0415
+
+        files = [ViewedFile("the last answer", _SOURCE, bundle)]
+        if not can_open_browser():
+            print_text(files)
+            return
+        threading.Thread(
+            target=page_beside, args=(files, lambda text: say(text, _STYLE)), name="partstream-page", daemon=True
+        ).start()
+
+    def write(self, say: Say) -> None:
+        """Writes the recording, if one is wanted, and says where it is.
+
+        Args:
+            say: Says something beside the answers, in a style.
+        """
+        bundle = None if self._file is None else self._bundle(all_answers=True)
+        if self._file is None:
+            return
+        if bundle is None:
+            say("Nothing was recorded: there was no answer.", "yellow")
+            return
+        try:
+            path = self._written(bundle)
+        except OSError as error:
+            say(f"The recording could not be written: {error.strerror or type(error).__name__}.", "red")
+            return
+        say(f"The recording is in {path}: keys are out of it, what people and models wrote is in it.", _STYLE)
+        say(f"Look into it: partstream inspect {path}. Give it away: partstream share {path} OUT.", _STYLE)
+
+    def _written(self, bundle: Bundle) -> Path:
+        from partstream.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
+        from partstream.bundles.writing import write_bundle  # noqa: PLC0415
+        from partstream.capturing.kept_recordings import KeptRecordings  # noqa: PLC0415
+
+        if not self._file:
+            return KeptRecordings().write(write_bundle(bundle), bundle.answers[-1].model or "")
+        path = Path(self._file)
+        with open(path, "xb", opener=_for_the_user_alone) as file:
+            file.write(write_as(bundle, path.name))
+        return path
+
+    def _bundle(self, *, all_answers: bool) -> Bundle | None:
+        from partstream.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
+
+        answers = self._answers.answers
+        return redacted_bundle(snapshot_of(answers if all_answers else answers[-1:]), _SOURCE) if answers else None
+
+
+def _for_the_user_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
