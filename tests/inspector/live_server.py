@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
+from partstream.capturing.door import Door
+from partstream.capturing.door_client import follow
 from partstream.capturing.exchange_capture import KeptRequest
 from partstream.capturing.last_answers import LastAnswers
-from partstream.inspector.live_source import LiveSource, answers_in_memory
+from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import ViewServer
 from partstream.pages.policy import Nonces
@@ -48,15 +52,23 @@ class Served:
         return asyncio.run_coroutine_threadsafe(within(), self.loop).result(SECONDS)
 
 
+class Followed(Protocol):
+    """What makes a source in the thread of the server."""
+
+    async def open(self) -> ViewSource: ...
+
+    async def close(self) -> None: ...
+
+
 @contextmanager
-def served(make: Callable[[], ViewSource]) -> Iterator[Served]:
-    """Serves the source that `make` makes in the thread of the server, until the block ends."""
+def served(followed: Followed) -> Iterator[Served]:
+    """Serves a source in a thread, until the block ends."""
     running = Served()
     thread = threading.Thread(target=running.loop.run_forever, daemon=True)
     thread.start()
 
     async def open_server() -> ViewServer:
-        server = await ViewServer(make(), served_page).__aenter__()
+        server = await ViewServer(await followed.open(), served_page).__aenter__()
         running.url = server.url
         return server
 
@@ -68,20 +80,29 @@ def served(make: Callable[[], ViewSource]) -> Iterator[Served]:
         running.ended.cancel()
         with suppress(Exception):
             running.do(lambda: server.__aexit__(None, None, None))
+            running.do(followed.close)
         running.loop.call_soon_threadsafe(running.loop.stop)
         thread.join(SECONDS)
         running.loop.close()
 
 
 class Memory:
-    """The memory of a host whose answers the test makes, read by read."""
+    """The memory of a host behind its door, whose answers the test makes, read by read."""
 
-    def __init__(self) -> None:
-        self.answers = LastAnswers()
+    def __init__(self, answers: LastAnswers | None = None) -> None:
+        self.answers = answers or LastAnswers()
+        self._folder = tempfile.TemporaryDirectory(prefix="doors")  # a socket wants a short path
+        self._door = Door(self.answers, "test", folder=Path(self._folder.name))
 
-    def source(self) -> LiveSource:
-        """What follows it."""
-        return LiveSource(answers_in_memory(self.answers, "test"), "live")
+    async def open(self) -> LiveSource:
+        """Opens the door, and follows what is behind it."""
+        assert await self._door.open()
+        return LiveSource(follow(Path(self._folder.name)), "live")
+
+    async def close(self) -> None:
+        """Closes the door."""
+        await self._door.aclose()
+        self._folder.cleanup()
 
     def begin(self, model: str = "small") -> AnswerCapture:
         """Begins an answer whose head has come."""

@@ -6,14 +6,23 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import httpx2
+
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
 from partstream.inspector.server import Ending
+from partstream.recorder.session import RecordingSession
+from partstream.testing import ReplayUpstream
+from partstream.upstreams.configuration import GatewayConfiguration
+from testing.clients import WITHOUT_TLS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page
 
     from inspector.browser import RunningBrowser
+    from partstream.inspector.live_source import LiveSource
 
 
 def feed(running, answer, reads):
@@ -28,7 +37,7 @@ def end(running, answer):
 
 def test_answers_appear_and_grow_and_the_selected_event_stays(browser_page: Page):
     memory, page, reads = Memory(), browser_page, streams.usual()
-    with served(memory.source) as running:
+    with served(memory) as running:
         page.goto(running.url)
         page.get_by_text("Live: waiting for the first answer.").wait_for()
         first = running.do(memory.begin)
@@ -51,7 +60,7 @@ def test_answers_appear_and_grow_and_the_selected_event_stays(browser_page: Page
 
 def test_a_page_that_is_paused_keeps_what_it_shows_and_catches_up(browser_page: Page):
     memory, page, reads = Memory(), browser_page, streams.usual()
-    with served(memory.source) as running:
+    with served(memory) as running:
         page.goto(running.url)
         answer = running.do(memory.begin)
         feed(running, answer, reads[:3])
@@ -109,7 +118,7 @@ def test_a_connection_that_broke_is_opened_again_from_the_last_change(running_br
     running_browser.take()
     context = running_browser.browser.new_context()
     try:
-        with served(memory.source) as running:
+        with served(memory) as running:
             address = urlsplit(running.url)
             forwarder = Forwarder(address.port)
             port = running.do(forwarder.open)
@@ -141,7 +150,7 @@ def test_a_page_without_the_token_shows_nothing_and_says_how_to_open_it(running_
     running_browser.take()
     context = running_browser.browser.new_context()
     try:
-        with served(memory.source) as running:
+        with served(memory) as running:
             running.do(memory.begin)
             page = context.new_page()
             page.goto(running.url.partition("#")[0])
@@ -154,8 +163,58 @@ def test_a_page_without_the_token_shows_nothing_and_says_how_to_open_it(running_
 
 def test_a_person_ends_the_server_from_the_page(browser_page: Page):
     memory, page = Memory(), browser_page
-    with served(memory.source) as running:
+    with served(memory) as running:
         page.goto(running.url)
         page.get_by_role("button", name="End the server").click()
         page.get_by_text("The server has ended; what is shown stays.").wait_for()
         assert running.ended.result(20) is Ending.STOPPED
+
+
+class Recorded:
+    """A real upstream behind the recorder, whose answers a client asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.upstream = ReplayUpstream(scenario="long=30", pace=0.03)
+        self.folder = folder
+        self.session: RecordingSession | None = None
+        self.memory: Memory | None = None
+
+    async def open(self) -> LiveSource:
+        await self.upstream.__aenter__()
+        configuration = GatewayConfiguration(base_url=self.upstream.base_url)
+        self.session = RecordingSession(configuration, self.folder / "live.partstream.zip", 0, print, print)
+        await self.session.__aenter__()
+        self.memory = Memory(self.session.answers)
+        return await self.memory.open()
+
+    async def close(self) -> None:
+        assert self.memory is not None
+        assert self.session is not None
+        await self.memory.close()
+        await self.session.__aexit__(None, None, None)
+        await self.upstream.__aexit__(None, None, None)
+
+    async def ask(self) -> bytes:
+        assert self.session is not None
+        async with httpx2.AsyncClient(verify=WITHOUT_TLS) as client:
+            body = {"model": "small", "stream": True, "input": "hello"}
+            reply = await client.post(f"{self.session.base_url}/responses", json=body)
+            return reply.content
+
+
+def test_an_answer_of_a_real_upstream_grows_in_the_page_while_the_recorder_forwards_it(
+    browser_page: Page, tmp_path: Path
+):
+    page, recorded = browser_page, Recorded(tmp_path)
+    with served(recorded) as running:
+        page.goto(running.url)
+        page.get_by_text("Live: waiting for the first answer.").wait_for()
+        asked = asyncio.run_coroutine_threadsafe(recorded.ask(), running.loop)
+        page.get_by_text("Live; 1 answer, 1 going on.").wait_for()
+        early = page.evaluate("inspect.state.answer.reads.length")
+        page.get_by_text("Live; 1 answer, 0 going on.").wait_for()
+        body = asked.result(20)
+        assert page.evaluate("inspect.state.answer.reads.length") > early
+        shown = page.evaluate("new TextDecoder().decode(inspect.bytesOf(inspect.state.answer.bytes))")
+        assert shown == body.decode()
+        assert page.evaluate("[inspect.state.answer.outcome, inspect.state.answer.verdict.broken]") == ["completed", 0]

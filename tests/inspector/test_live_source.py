@@ -6,6 +6,9 @@ import asyncio
 
 from inspector import sample_streams as streams
 from inspector.live_server import Memory
+from inspector.sample_streams import bundle, exchange, paced
+from partstream.capturing.door_client import FollowedAnswer
+from partstream.inspector.live_source import LiveSource
 
 SECONDS = 20
 
@@ -15,12 +18,13 @@ def followed(check):
 
     async def within():
         memory = Memory()
-        views = memory.source().views()
+        views = (await memory.open()).views()
         async with asyncio.timeout(SECONDS):
             try:
                 await check(memory, lambda: anext(views))
             finally:
                 await views.aclose()
+                await memory.close()
 
     asyncio.run(within())
 
@@ -84,22 +88,19 @@ def test_a_rule_that_is_broken_is_told_while_the_answer_goes_on():
 
 
 def test_answers_keep_their_ids_and_their_places_on_the_axis_and_the_oldest_go():
-    async def check(memory, next_view):
-        await next_view()
-        seen = []
-        for number in range(23):
-            answer = memory.begin(f"model-{number}")
-            answer.exchanges[0].chunk(streams.created())
-            answer.exchanges[0].whole()
-            answer.end("completed")
-            view = await until(next_view, lambda view: view["answers"] and view["answers"][-1]["outcome"] != "running")
-            seen.append(view["answers"][-1]["id"])
-            seen = list(dict.fromkeys(seen))
-        assert len(view["answers"]) == 20
-        ids = [answer["id"] for answer in view["answers"]]
-        assert ids == seen[-20:]
-        offsets = [answer["offset"] for answer in view["answers"]]
-        assert offsets == sorted(offsets)
-        assert len(set(ids)) == len({answer["title"] for answer in view["answers"]}) == 20
+    async def told():
+        for number in [*range(23), 10]:
+            made = bundle(exchange(paced([streams.created(), streams.text("x"), streams.completed()])))
+            yield FollowedAnswer(f"host/{number}", f"2026-11-23T01:00:{number:02}+00:00", is_over=True, bundle=made)
 
-    followed(check)
+    async def within():
+        return [view["answers"] async for view in LiveSource(told(), "live").views()]
+
+    none, *views = asyncio.run(within())
+    assert none == []
+    ids = [answers[-1]["id"] for answers in views[:-1]]
+    assert len(set(ids)) == 23
+    for answers in views[-2:]:
+        assert [answer["id"] for answer in answers] == ids[-20:]
+        assert [answer["offset"] for answer in answers] == [number * 1000.0 for number in range(3, 23)]
+        assert len({answer["title"] for answer in answers}) == 20
