@@ -141,6 +141,7 @@ interface Inspect {
   /** filters.js */
   filterBar: HTMLElement;
   /** head.js */
+  refill(pane: HTMLElement, pieces: (Node | null)[]): void;
   folded(title: string, ...children: Child[]): HTMLElement;
   /** json.js */
   cut(text: string, query?: string, most?: number): HTMLElement;

@@ -87,6 +87,7 @@ def answer(name: str = "1", steps: tuple[Any, ...] = STEPS, **more: Any) -> dict
         "outcome": "completed",
         "ending": "whole",
         "error": None,
+        "wrong": 6,
         "blame": {"who": "provider", "sentence": "The provider broke a rule: a call came twice."},
         "finishReason": {"unified": "stop", "raw": "completed"},
         "usage": {"rows": [["input", 12], ["output", 34]], "source": "reported"},

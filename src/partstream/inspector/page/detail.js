@@ -90,7 +90,12 @@
     ].join(" · ");
   }
 
+  /** What the pane depends on, to be compared. */
+  const shownNow = () => JSON.stringify([state.answer?.id, state.selected === null ? null : inspect.eventAt(state.selected)]);
+  let drawn = "";
+
   function draw() {
+    drawn = shownNow();
     const pane = inspect.pane("detail", "Event");
     const event = state.selected === null ? null : inspect.eventAt(state.selected);
     const title = element("h2", { id: "detail-title", tabindex: "-1" }, event ? `Event ${number(event.n)}${event.count > 1 ? ` to ${number(event.n + event.count - 1)}` : ""}` : "Event");
@@ -104,14 +109,10 @@
     pane.replaceChildren(...[title, kind, element("p", { class: "quiet" }, facts(event)), ...violations(event), became(event), data(event), bytes, bar].filter((one) => one !== null));
   }
 
-  let drawn = "";
   inspect.on("select", draw);
   inspect.on("answer", ({ isSame }) => {
     // While an answer grows, the event that is shown stays as it is: nobody loses the place where they read.
-    const event = state.selected === null ? null : inspect.eventAt(state.selected);
-    const now = JSON.stringify([state.answer?.id, event]);
-    if (!isSame || now !== drawn) draw();
-    drawn = now;
+    if (!isSame || drawn !== shownNow()) draw();
   });
 
   /** @param {string} selector */

@@ -5,6 +5,9 @@
   /** The sign of each outcome: its shape says what its colour does. @type {Record<string, string>} */
   const OUTCOMES = { completed: "✓", incomplete: "◐", failed: "✗", truncated: "✂", cancelled: "■", running: "…" };
 
+  const GOOD = ["completed", "running"];
+  const SIGNS = { bad: "✗", unsure: "!", good: "✓" };
+
   /** @param {VerdictView} verdict */
   function verdictWords({ broken, warnings }) {
     const words = broken ? `contract: ${broken} broken` : "contract kept";
@@ -36,7 +39,7 @@
   /** @param {AnswerView} answer */
   function level({ verdict, outcome }) {
     if (verdict.broken || outcome === "failed") return "bad";
-    return verdict.warnings || outcome !== "completed" ? "unsure" : "good";
+    return verdict.warnings || !GOOD.includes(outcome) ? "unsure" : "good";
   }
 
   /** @param {string} words @param {string} sign @param {string} how */
@@ -47,12 +50,11 @@
   function verdictLine(answer) {
     const { verdict, outcome, blame } = answer;
     const how = verdict.broken ? "bad" : verdict.warnings ? "unsure" : "good";
-    const signs = { bad: "✗", unsure: "!", good: "✓" };
-    const outcomeHow = outcome === "completed" ? "good" : outcome === "failed" ? "bad" : "unsure";
+    const outcomeHow = GOOD.includes(outcome) ? "good" : outcome === "failed" ? "bad" : "unsure";
     return element(
       "div",
       { class: "verdict" },
-      badge(verdictWords(verdict), signs[how], how),
+      badge(verdictWords(verdict), SIGNS[how], how),
       badge(outcome, OUTCOMES[outcome] ?? "?", outcomeHow),
       element("p", { class: blame.who === "nobody" ? "quiet" : "blame" }, blame.sentence),
     );
@@ -100,22 +102,24 @@
   /** The answers of the view, each a button. @param {View} view @param {AnswerView} shown */
   function choices(view, shown) {
     if (view.answers.length < 2) return null;
-    const signs = { bad: "✗", unsure: "!", good: "✓" };
     const buttons = view.answers.map((answer) => {
       const how = level(answer);
-      const words = [element("span", { "aria-hidden": "true", class: how }, signs[how]), ` ${answer.title}, ${answer.outcome}`];
+      const words = [element("span", { "aria-hidden": "true", class: how }, SIGNS[how]), ` ${answer.title}, ${answer.outcome}`];
       const isShown = answer.id === shown.id;
-      return element("button", { type: "button", "aria-current": isShown ? "true" : null, "data-answer": answer.id, click: () => again(answer.id) }, ...words);
+      return element("button", { type: "button", "aria-current": isShown ? "true" : null, click: () => inspect.choose(answer.id) }, ...words);
     });
     return element("nav", { "aria-label": "Answers", class: "answers" }, ...buttons);
   }
 
-  /** The button that was pressed is made anew: the focus goes to the new one. @param {string} id */
-  function again(id) {
-    inspect.choose(id);
-    const buttons = [...document.querySelectorAll("[data-answer]")];
-    /** @type {HTMLElement | undefined} */ (buttons.find((one) => one.getAttribute("data-answer") === id))?.focus();
-  }
+  /** Puts pieces in place of what a pane holds, and gives the focus to the one that stands for that which had it.
+   * @param {HTMLElement} pane @param {(Node | null)[]} pieces */
+  inspect.refill = (pane, pieces) => {
+    const had = pane.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    pane.replaceChildren(...pieces.filter((one) => one !== null));
+    if (had === null) return;
+    const all = [.../** @type {NodeListOf<HTMLElement>} */ (pane.querySelectorAll("button, summary, a, [tabindex]"))];
+    all.find((one) => one.textContent === had)?.focus({ preventScroll: true });
+  };
 
   const help = inspect.toolbar("Page");
 
@@ -128,24 +132,21 @@
     const top = element("div", { class: "top" }, title, element("p", { class: "quiet" }, sourceSentence(view)), help);
     const definitions = answer.numbers.map((one) => [one.label, one.text, one.missing ?? one.definition]);
     const pane = inspect.pane("head", "Answer");
-    pane.replaceChildren(
-      ...[
-        top,
-        choices(view, answer),
-        element("h2", { id: "head-title" }, answer.title),
-        verdictLine(answer),
-        errorLines(answer),
-        element("dl", { class: "facts" }, ...facts.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value)))),
-        numberTiles(answer),
-        element(
-          "div",
-          { class: "foldeds" },
-          folded("What the numbers mean", table("What the numbers mean", ["Number", "Value", "What it is"], definitions)),
-          exchange(answer),
-        ),
-      ].filter((one) => one !== null),
-    );
-    for (const one of pane.querySelectorAll("details")) one.open = open.includes(one.querySelector("summary")?.textContent ?? "");
+    const meaning = table("What the numbers mean", ["Number", "Value", "What it is"], definitions);
+    const rows = facts.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value)));
+    inspect.refill(pane, [
+      top,
+      choices(view, answer),
+      element("h2", { id: "head-title" }, answer.title),
+      verdictLine(answer),
+      errorLines(answer),
+      element("dl", { class: "facts" }, ...rows),
+      numberTiles(answer),
+      element("div", { class: "foldeds" }, folded("What the numbers mean", meaning), exchange(answer)),
+    ]);
+    for (const one of pane.querySelectorAll("details")) {
+      one.open = open.includes(one.querySelector("summary")?.textContent ?? "");
+    }
   });
 
   inspect.folded = folded;

@@ -4,7 +4,7 @@
   const MOST_CHARACTERS = 2000;
   const MOST_CHILDREN = 200;
   const MOST_LEVELS = 200;
-  const OPEN_LEVELS = 3;
+  const OPEN_LEVELS = 4;
 
   /** @param {unknown} value @param {string} query @param {number} [depth] @returns {boolean} */
   function holds(value, query, depth = 0) {

@@ -12,7 +12,7 @@
 
   /** Whether the element takes the key itself. @param {EventTarget | null} target @param {string} name */
   function takes(target, name) {
-    if (!(target instanceof HTMLElement)) return false;
+    if (!(target instanceof HTMLElement) || name === "Escape") return false;
     if (target.closest("input, textarea, select, [contenteditable]")) return true;
     if (name === " " || name === "Enter") return target.closest("button, a, summary, [data-keys]") !== null;
     return name.includes("Arrow") && target.closest("[data-keys], [data-scrolls]") !== null;

@@ -12,8 +12,9 @@
   grid.append(element("div", { role: "rowgroup", class: "list-top" }, head), rows);
   const none = element("p", { class: "quiet", hidden: true }, "No event passes the filters.");
 
-  /** The rows that stand there: from the first to before the end, places in `state.shown`. */
-  let drawn = { first: 0, end: 0 };
+  /** The rows that stand there, by their places in `state.shown`.
+   * @type {Map<number, { made: HTMLElement, event: EventView }>} */
+  let drawn = new Map();
 
   /** Where the selected event is in `state.shown`, or would be. */
   function placeOfSelected() {
@@ -71,17 +72,27 @@
 
   const rowHeight = () => parseFloat(getComputedStyle(grid).getPropertyValue("--row-height")) * parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-  /** Makes the rows that can be seen, or all of a list that is not long. @param {boolean} [isForced] */
-  function draw(isForced) {
+  /** Makes the rows that can be seen, or all of a list that is not long; those that stay as they are are kept. */
+  function draw() {
     const many = state.shown.length;
     const height = rowHeight();
     const isWhole = many <= MOST_WHOLE;
     const first = isWhole ? 0 : Math.max(0, Math.min(many, Math.floor(grid.scrollTop / height)) - AROUND);
     const end = isWhole ? many : Math.min(many, Math.ceil((grid.scrollTop + grid.clientHeight) / height) + AROUND);
-    if (!isForced && first === drawn.first && end === drawn.end) return;
     const hadFocus = rows.contains(document.activeElement);
-    drawn = { first, end };
-    rows.replaceChildren(...Array.from({ length: end - first }, (_, at) => row(first + at)));
+    const next = new Map();
+    for (let place = first; place < end; place++) {
+      const known = drawn.get(place);
+      const event = eventOf(place);
+      next.set(place, known?.event === event ? known : { made: row(place), event });
+    }
+    for (const [place, { made }] of drawn) if (next.get(place)?.made !== made) made.remove();
+    let at = rows.firstElementChild;
+    for (const { made } of next.values()) {
+      if (at === made) at = at?.nextElementSibling ?? null;
+      else rows.insertBefore(made, at);
+    }
+    drawn = next;
     rows.style.setProperty("padding-top", `${first * height}px`);
     rows.style.setProperty("padding-bottom", `${(many - end) * height}px`);
     grid.setAttribute("aria-rowcount", String(many + 1));
@@ -95,7 +106,7 @@
     for (const one of rows.querySelectorAll('[tabindex="0"]')) one.setAttribute("tabindex", "-1");
     const one = selected ?? rows.firstElementChild;
     one?.setAttribute("tabindex", "0");
-    if (isTaken) one?.focus({ preventScroll: true });
+    if (isTaken && one !== document.activeElement) /** @type {HTMLElement | null} */ (one)?.focus({ preventScroll: true });
   }
 
   /** Scrolls until the selected event can be seen. */
@@ -113,11 +124,15 @@
   inspect.on("answer", ({ isSame }) => {
     const pane = inspect.pane("events", "Events");
     if (!grid.isConnected) pane.append(inspect.filterBar, grid, none, bar);
-    if (!isSame) grid.scrollTop = 0;
-    draw(true);
+    if (!isSame) {
+      grid.scrollTop = 0;
+      drawn = new Map();
+      rows.replaceChildren();
+    }
+    draw();
   });
   inspect.on("filter", () => {
-    draw(true);
+    draw();
     reveal();
     draw();
   });
@@ -129,7 +144,7 @@
     rows.querySelector(`[data-n="${state.selected}"]`)?.setAttribute("aria-selected", "true");
     giveFocus(hadFocus);
   });
-  window.addEventListener("resize", () => draw(true));
+  window.addEventListener("resize", () => draw());
 
   // ---- ways through the list ----
 

@@ -3,6 +3,9 @@
   const { element, state, number } = inspect;
   const MOST_CHARACTERS = 20000;
 
+  /** The blocks that stand there, in their order. @type {{ made: HTMLElement, one: ResultView, shape: string }[]} */
+  let drawn = [];
+
   /** The parts that one block of the result was joined from: the first and the last. @param {number} place */
   function partsOf(place) {
     const { result, parts } = /** @type {AnswerView} */ (state.answer);
@@ -51,25 +54,29 @@
     const content = contentOf(one) ?? element("pre", { class: "text", tabindex: "0", "data-scrolls": true, role: "region", "aria-label": `Text of part ${number(one.part)}, ${name}` });
     const made = element("section", { class: "block", "data-block": place });
     const heading = element("h3", { tabindex: "-1" }, sign, ` ${name}`);
-    if (one.kind !== "thinking") made.append(element("div", { class: "block-head" }, heading, ...links(place)), content);
-    else made.append(element("div", { class: "block-head" }, heading, ...links(place)), inspect.folded(`Thinking, ${number(one.text.length)} characters`, content));
+    const top = element("div", { class: "block-head" }, heading, element("span", { class: "links" }));
+    if (one.kind !== "thinking") made.append(top, content);
+    else made.append(top, inspect.folded(`Thinking, ${number(one.text.length)} characters`, content));
     return made;
   }
 
-  /** Marks what the selected event brought. */
+  /** Marks what the selected event brought, and brings texts up to date. */
   function mark() {
     const event = state.selected === null ? null : inspect.eventAt(state.selected);
     const parts = event?.parts ?? [];
     const blocks = new Set(parts.map(blockOf));
-    for (const made of document.querySelectorAll("#result [data-block]")) {
-      const place = Number(made.getAttribute("data-block"));
+    for (const [place, { made, one }] of drawn.entries()) {
       made.classList.toggle("selected", blocks.has(place));
-      const one = state.answer?.result[place];
+      const ways = links(place);
+      const shown = /** @type {HTMLElement} */ (made.querySelector(".links"));
+      if (shown.textContent !== ways.map((way) => way.textContent).join("")) inspect.refill(shown, ways);
       const part = parts.find((at) => blockOf(at) === place) ?? null;
       const text = made.querySelector("pre.text");
-      if (!text || !one || contentOf(one) || text.getAttribute("data-part") === String(part)) continue;
-      text.setAttribute("data-part", String(part));
-      text.replaceChildren(...textOf(one.text, place, part).map((piece) => (typeof piece === "string" ? inspect.visible(piece) : piece)));
+      const now = `${part} ${one.text.length}`;
+      if (!text || text.getAttribute("data-now") === now) continue;
+      text.setAttribute("data-now", now);
+      const pieces = textOf(one.text, place, part);
+      text.replaceChildren(...pieces.map((piece) => (typeof piece === "string" ? inspect.visible(piece) : piece)));
     }
   }
 
@@ -91,18 +98,19 @@
     /** @type {HTMLElement | null | undefined} */ (made?.querySelector("h3"))?.focus();
   };
 
-  let drawn = "";
-  inspect.on("answer", () => {
-    const { answer, view } = state;
-    if (!answer || !view) return;
-    const now = JSON.stringify([answer.id, answer.result, answer.unmapped, answer.notes, answer.inner]);
-    if (now === drawn) return;
-    drawn = now;
+  inspect.on("answer", ({ isSame }) => {
+    const { answer } = state;
+    if (!answer) return;
+    const before = isSame ? drawn : [];
+    drawn = answer.result.map((one, place) => {
+      // While an answer grows, the blocks that are there stay, with what a person has opened in them.
+      const shape = JSON.stringify([one.kind, one.name, one.callId, contentOf(one) ? one.text : ""]);
+      return before[place]?.shape === shape ? { ...before[place], one } : { made: block(one, place), one, shape };
+    });
     const heading = element("h2", { id: "result-title" }, "Result");
-    const blocks = answer.result.map(block);
-    const empty = blocks.length === 0 ? element("p", { class: "quiet" }, "No part came.") : null;
+    const empty = drawn.length === 0 ? element("p", { class: "quiet" }, "No part came.") : null;
     const notes = [...answer.notes, ...(answer.inner ?? [])].map((note) => element("p", { class: "note" }, note));
-    inspect.pane("result", "Result").replaceChildren(...[heading, ...blocks, empty, unmapped(), ...notes].filter((one) => one !== null));
+    inspect.refill(inspect.pane("result", "Result"), [heading, ...drawn.map(({ made }) => made), empty, unmapped(), ...notes]);
     mark();
   });
   inspect.on("select", mark);

@@ -31,6 +31,8 @@ def skeleton_html(view: Mapping[str, Any]) -> str:
 def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     yield f"<h1>{text(view['title'])}</h1>"
     yield f'<p class="quiet">{text(source_sentence(view))}</p>'
+    if not view["answers"]:
+        yield "<p>No answer.</p>"
     for number, answer in enumerate(view["answers"]):
         name = f"answer-{number}"
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'

@@ -37,7 +37,7 @@ const inspect = (() => {
     }
   }
 
-  /** Shows another answer of the view, at the first place that broke a rule. @param {string} id */
+  /** Shows another answer of the view, at the event at which it went wrong. @param {string} id */
   function choose(id) {
     const answer = state.view?.answers.find((one) => one.id === id);
     if (!answer) return;
@@ -45,9 +45,7 @@ const inspect = (() => {
     state.selected = null;
     state.filters = { ...NO_FILTERS };
     emit("answer", { isSame: false });
-    const first = answer.violations.find((violation) => violation.event !== null)?.event;
-    const failed = answer.events.find((event) => event.kind === "error")?.n;
-    select(first ?? failed ?? null, { origin: "answer" });
+    select(answer.wrong, { origin: "answer" });
   }
 
   /** Selects an event, or none. `origin` says who asks: a listener leaves out what it has done already.
