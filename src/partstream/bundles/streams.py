@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
 from partstream.bundles.errors import BundleContentError
-from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
+from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.framings import JSON_LINES, SSE
 
@@ -42,9 +42,8 @@ def read_stream(data: bytes, name: str) -> Bundle:
         raise BundleContentError(name, "nothing", "one JSON event a line (.jsonl) or an event stream (.sse)")
     ending = name.rpartition(".")[2]
     framing = _FRAMINGS.get(ending)
-    head = None if framing is None else ResponseHead(None, 200, "", (("content-type", framing.media_type),))
     end = ExchangeEnd(None, HowEnded.WHOLE)
-    exchange = RecordedExchange(1, 1, None, None, None, head, (Chunk(None, body),), end)
+    exchange = RecordedExchange(1, 1, None, None, None, None, (Chunk(None, body),), end)
     return Bundle(ending if framing is not None else "stream", f"partstream {__version__}", exchanges=(exchange,))
 
 
