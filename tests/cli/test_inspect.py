@@ -135,6 +135,13 @@ def test_a_page_in_a_file_is_redacted_unless_a_person_says_otherwise(tmp_path: P
     assert "NOTHING IS REPLACED" in _run(file, "--html", out, "--redact", "none").output
 
 
+def test_a_page_in_a_file_does_not_say_where_the_recording_is_kept(tmp_path: Path):
+    file = _written(tmp_path, WHOLE)
+    page = _run(file, "--html", "-", "--redact", "none").output
+    assert f"partstream check {file.name}" in page
+    assert str(tmp_path) not in page
+
+
 def test_a_page_in_a_file_holds_no_hundred_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("partstream.cli.inspect_html.MOST_BYTES", 1000)
     result = _run(_written(tmp_path, WHOLE), "--html", tmp_path / "out.html")

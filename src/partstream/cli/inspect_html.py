@@ -50,7 +50,8 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
             f"the answers have {size:,} bytes, and a page in a file at most {MOST_BYTES:,}: look at them without "
             "--html, or give the recording itself away, see partstream share"
         )
-    redacted = [replace(file, bundle=redact(file.bundle, level)[0]) for file in files]
+    # Not the path: who gets the page is not told where somebody keeps files.
+    redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
     page = page_html(view_of(redacted), Hashes()).encode()
     if out == "-":
         sys.stdout.buffer.write(page)
