@@ -13,6 +13,7 @@ import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
+import { INSPECTOR_CHECKS } from "./checks/inspector.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
@@ -44,6 +45,7 @@ try {
     ...TOKEN_CHECKS,
     ...ADD_MODELS_CHECKS,
     ...GROUP_CHECKS,
+    ...INSPECTOR_CHECKS,
     ...AGENT_CHECKS,
     ...ENDING_CHECKS,
   ];

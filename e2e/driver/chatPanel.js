@@ -41,6 +41,14 @@ export class ChatPanel {
     await this.#input.waitFor({ timeout: OPEN_LIMIT });
   }
 
+  /** Loads the window anew, by VS Code's own command, which `palette` runs: VS Code first writes down what is open. */
+  async reload(palette) {
+    const loaded = this.#page.waitForEvent("load", { timeout: OPEN_LIMIT });
+    await palette.run("Developer: Reload Window");
+    await loaded;
+    await this.#input.waitFor({ timeout: OPEN_LIMIT });
+  }
+
   async close() {
     await this.#browser?.close();
   }
@@ -205,6 +213,21 @@ export class ChatPanel {
     const notification = this.#page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
     await notification.waitFor();
     await notification.locator(".monaco-button", { hasText: button }).click();
+  }
+
+  /** Clicks a button of VS Code's dialog that waits, after `look`; gives what the dialog says. */
+  async answerDialog(text, button, look) {
+    const dialog = this.#page.locator(".monaco-dialog-box", { hasText: text });
+    await dialog.waitFor();
+    await look();
+    const said = await dialog.innerText();
+    await dialog.locator(".monaco-button", { hasText: button }).click();
+    return said;
+  }
+
+  /** Waits until the status bar has an item of ours that says `text`. */
+  async showsInStatusBar(text) {
+    await this.#page.locator(".statusbar-item", { hasText: text }).waitFor();
   }
 
   /** How many errors VS Code counts among its problems. */

@@ -39,4 +39,13 @@ export class Palette {
     );
     await row.click();
   }
+
+  /** Answers what VS Code asks in the same box: a text, or the first of its choices that fits. */
+  async answer(text) {
+    await this.input.waitFor();
+    await this.input.fill(text);
+    const row = this.#page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
+    await row.waitFor({ timeout: LOOK_LIMIT }).catch(() => undefined); // A text of the person's own is no choice.
+    await this.#page.keyboard.press("Enter");
+  }
 }

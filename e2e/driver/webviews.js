@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { until } from "./wait.js";
 
+/** After a reload VS Code starts the extension first, and that starts Python. */
+const FRAME_LIMIT = 60_000;
 const POLICY = /Content Security Policy/i;
 
 export class Webviews {
@@ -37,7 +39,7 @@ export class Webviews {
         found = frames[index];
         return found !== undefined;
       },
-      { describe: async () => this.#page.frames().map((frame) => frame.url()).join("\n") },
+      { limit: FRAME_LIMIT, describe: async () => this.#page.frames().map((frame) => frame.url()).join("\n") },
     );
     return found;
   }
