@@ -275,3 +275,11 @@ def test_what_a_host_got_twice_breaks_the_contract(tmp_path: Path) -> None:
 )
 def test_an_answer_ends_as_its_host_saw_it(tmp_path: Path, facts: dict[str, Any], code: int) -> None:
     assert _run("replay", _answers(tmp_path, _answered(1, TextPart("Hello."), **facts))).exit_code == code
+
+
+def test_the_replay_upstream_refuses_a_pace_that_a_stream_cannot_keep(tmp_path: Path) -> None:
+    path = tmp_path / "a.sse"
+    path.write_bytes(BODY)
+    result = _run("upstream", "--replay", str(path), "--pace", "real")
+    assert result.exit_code == 2
+    assert "says no times, expected a recording with times; --pace-ms sets a pause" in result.stderr

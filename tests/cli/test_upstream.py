@@ -157,6 +157,8 @@ def test_ctrl_c_ends_it_also_while_an_answer_is_under_way(option, events):
         (["--replay", "nowhere.sse"], "nowhere.sse"),
         (["--replay", __file__], ".jsonl or .sse"),
         (["--pace-ms", "-1"], "--pace-ms"),
+        (["--pace", "2"], "expected --replay FILE with times"),
+        (["--replay", "-"], "expected a file"),
         (["--port", "65536"], "--port"),
         (["--token-env", "PARTSTREAM_TEST_NO_SUCH"], "PARTSTREAM_TEST_NO_SUCH"),
     ],

@@ -73,13 +73,20 @@ class Recording:
         Raises:
             RecordingError: The recording has no clock, or nothing in it can be read as an event of the protocol.
         """
-        if self.answer is not None and all(one.at is not None for one in self.answer.reported):
+        if self.answer is not None and self.has_clock:
             return reported_outputs(self.answer)
-        if self.exchange is None or not self.exchange.has_clock:
+        if self.exchange is None or not self.has_clock:
             raise RecordingError(
                 self.label, "it says no times, so that it has no pace; expected a recording with times"
             )
         return timed_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether it says when everything came."""
+        if self.answer is not None:
+            return all(one.at is not None for one in self.answer.reported)
+        return self.exchange is not None and self.exchange.has_clock
 
     def namespace(self, options: StreamOptions) -> str | None:
         """The prefix of the ids of its calls; None where it is not known."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from rich.markup import escape
 
 from partstream.cli.console import make_console
@@ -97,7 +98,9 @@ Faults:
 )
 @click.option("--bill-cache", "bills_cache", is_flag=True, help="Bill prompts by the rules of the vendors' caches.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.pass_context
 def command(
+    context: click.Context,
     *,
     port: int,
     scenario: str,
@@ -112,6 +115,8 @@ def command(
 ) -> None:
     """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
     recordings = _recordings_of(replay)
+    if context.get_parameter_source("pace") is ParameterSource.COMMANDLINE:
+        _check_pace(recordings, pace)
     understood, failure = _protocols_of(recordings)
     spoken = spoken or understood
     try:
@@ -149,6 +154,19 @@ def _recordings_of(replay: str | None) -> tuple[Recording, ...]:
         raise UnreadableRecordingError(printable(str(error))) from error
     notice(opened, opened.recordings)
     return opened.recordings
+
+
+def _check_pace(recordings: tuple[Recording, ...], pace: float) -> None:
+    """Refuses a pace that nothing could keep."""
+    if not recordings:
+        raise click.UsageError(
+            "--pace: got no recording, expected --replay FILE with times; --pace-ms is for scenarios"
+        )
+    timeless = [one.label for one in recordings if not one.has_clock]
+    if pace and timeless:
+        raise click.UsageError(
+            f"--pace: {printable(timeless[0])} says no times, expected a recording with times; --pace-ms sets a pause"
+        )
 
 
 def _replayed(recordings: tuple[Recording, ...]) -> Path | tuple[RecordedExchange, ...] | None:
