@@ -135,6 +135,7 @@ interface Inspect {
   sentenceOf(event: EventView): string;
   /** bytes.js */
   body(): Uint8Array<ArrayBuffer>;
+  fetchBytes(event: EventView): Promise<void>;
   framesOf(event: EventView): { name: string; data: string }[];
   readOf(offset: number): number;
   bytesView(event: EventView): HTMLElement;
@@ -160,6 +161,8 @@ interface Inspect {
     painting(canvas: HTMLCanvasElement, width: number, height: number): Painter;
     words(x: number, y: number, text: string, look: string, anchor?: string): SVGElement;
   };
+  /** live.js: only a page of a server has it. */
+  ask?(path: string, options?: RequestInit & { headers?: Record<string, string> }): Promise<Response>;
   /** result.js */
   showInResult(part: number): void;
 }

@@ -103,8 +103,8 @@ def test_a_protocol_can_be_named_for_a_stream_that_does_not_tell_it(tmp_path: Pa
 def test_everything_that_is_in_it_is_printed_once_with_joined_texts(tmp_path: Path):
     result = _run(_written(tmp_path, WHOLE), "--what-is-in-it")
     lines = result.output.splitlines()
-    assert "exchange 1, thinking: First I look at the file." in lines
-    assert "exchange 1, text: " + "".join(streams.WORDS) in lines
+    assert lines.count("First I look at the file.") == 1
+    assert lines.count("".join(streams.WORDS)) == 1
     assert lines.count("Say something.") == 1
 
 

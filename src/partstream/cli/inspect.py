@@ -63,7 +63,7 @@ class _Wanted:
     type=click.Choice([level.value for level in RedactionLevel]),
     help="With --html: what is replaced: keys and all texts (structure, the default), keys alone, or nothing.",
 )
-@click.option("--what-is-in-it", is_flag=True, help="Print the texts that are in it.")
+@click.option("--what-is-in-it", is_flag=True, help="Print every distinct text that is in it.")
 @click.option("--compare", is_flag=True, help="Compare two answers; the exit code is 1 if the second one is worse.")
 @click.option(
     "--slower-than",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import webbrowser
+from base64 import b64decode
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from partstream.inspector.server import ViewSource
-    from partstream.inspector.view import ViewedFile
+    from partstream.inspector.view import AnswerView, ViewedFile
 
-__all__ = ["can_open_browser", "page_beside", "show_live", "show_page"]
+__all__ = ["MOST_IN_THE_VIEW", "FilesSource", "can_open_browser", "page_beside", "show_live", "show_page"]
 
+MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024
+"""Bytes of an answer that a browser is given with the view."""
 _SAYS: Final = {
     Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
     Ending.STOPPED: "The page was closed.",
@@ -40,18 +43,28 @@ class FilesSource:
 
     Args:
         files: The files.
+        most_bytes: The most bytes of an answer that are in the view itself; the page asks for those of a larger one.
     """
 
-    def __init__(self, files: Sequence[ViewedFile]) -> None:
+    def __init__(self, files: Sequence[ViewedFile], most_bytes: int = MOST_IN_THE_VIEW) -> None:
         self._files = files
+        self._most_bytes = most_bytes
+        self._bodies: dict[str, bytes] = {}
 
     async def views(self) -> AsyncIterator[Mapping[str, Any]]:
         """The view of the files, once."""
-        yield view_of(self._files)
+        view = await asyncio.to_thread(view_of, self._files)
+        yield {**view, "answers": [self._without_large_bytes(answer) for answer in view["answers"]]}
 
-    def bytes_of(self, _answer: str) -> bytes | None:
-        """None: all bytes are in the view."""
-        return None
+    def bytes_of(self, answer: str) -> bytes | None:
+        """The bytes of an answer that are not in the view."""
+        return self._bodies.get(answer)
+
+    def _without_large_bytes(self, answer: AnswerView) -> AnswerView:
+        if not answer["reads"] or answer["reads"][-1][2] <= self._most_bytes:
+            return answer
+        self._bodies[answer["id"]] = b64decode(answer["bytes"])
+        return {**answer, "bytes": ""}
 
 
 def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:

@@ -9,7 +9,6 @@ from rich.text import Text
 from partstream.bundles.redaction import what_is_in_it
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.inspector.strings import joined_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,17 +19,14 @@ __all__ = ["print_strings"]
 
 
 def print_strings(files: Sequence[ViewedFile]) -> ExitCode:
-    """Prints the joined texts of the answers, then every distinct text of more than eight characters."""
+    """Prints every distinct text of more than eight characters, the pieces of each joined."""
     console = make_console()
     for file in files:
         redaction = file.bundle.redaction
         level = "unknown" if redaction is None else redaction.level.value
-        console.print(Text(f"{file.name}, redaction level {level}", "bold"))
-        console.print(Text("Texts of the answers, joined:", "bold"))
-        for place, text in joined_texts(file.bundle):
-            console.print(Text.assemble((f"{place}: ", "dim"), text))
         found = what_is_in_it(file.bundle)
-        console.print(Text(f"All {len(found)} distinct texts of more than 8 characters:", "bold"))
+        said = f"{file.name}: {len(found)} distinct texts of more than 8 characters, redaction level {level}"
+        console.print(Text(said, "bold"))
         for text, count in found:
             console.print(Text.assemble(text, (f"  ×{count}" if count > 1 else "", "dim")))
     return ExitCode.FINE

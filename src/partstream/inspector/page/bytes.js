@@ -3,12 +3,44 @@
   const { element, state, number } = inspect;
   const MOST_ROWS = 96;
   const AROUND = 2;
+  const WINDOW = 65_536;
+  const AROUND_FAR = 4_096;
+  const MOST_WINDOWS = 32;
 
   /** @type {{ base64: string, bytes: Uint8Array<ArrayBuffer> }} */
   let last = { base64: "", bytes: new Uint8Array() };
 
+  /** The bytes of an answer that are too many for the view: zeros, until their window was asked for.
+   * @type {{ id: string, bytes: Uint8Array<ArrayBuffer>, asked: Set<number> }} */
+  let far = { id: "", bytes: new Uint8Array(), asked: new Set() };
+
+  /** The size of the body where its bytes are not in the view, else 0. */
+  const sizeFar = () => (state.answer?.bytes === "" ? (state.answer.reads.at(-1)?.[2] ?? 0) : 0);
+
+  /** Asks the server for the bytes around an event, and draws the event once more when they are there.
+   * @param {EventView} event */
+  inspect.fetchBytes = async (event) => {
+    const bytes = sizeFar() && inspect.body();
+    if (!bytes || !inspect.ask) return;
+    const { id, asked } = far;
+    const [first, end] = [Math.floor(Math.max(0, event.from - AROUND_FAR) / WINDOW), Math.floor((event.to + AROUND_FAR) / WINDOW)];
+    const missing = Array.from({ length: Math.min(end - first, MOST_WINDOWS) + 1 }, (_, at) => first + at).filter((window) => !asked.has(window) && window * WINDOW < bytes.length);
+    missing.forEach((window) => asked.add(window));
+    for (const window of missing) {
+      const range = `bytes=${window * WINDOW}-${Math.min((window + 1) * WINDOW, bytes.length) - 1}`;
+      const response = await inspect.ask(`bytes?answer=${encodeURIComponent(id)}`, { headers: { Range: range } });
+      bytes.set(new Uint8Array(await response.arrayBuffer()), window * WINDOW);
+    }
+    if (missing.length && state.selected === event.n && state.answer?.id === id) inspect.emit("select", { n: event.n, origin: "bytes" });
+  };
+
   /** The body of the answer that is shown. */
   inspect.body = () => {
+    const size = sizeFar();
+    if (size) {
+      if (far.id !== state.answer?.id) far = { id: state.answer?.id ?? "", bytes: new Uint8Array(size), asked: new Set() };
+      return far.bytes;
+    }
     const base64 = state.answer?.bytes ?? "";
     if (last.base64 !== base64) last = { base64, bytes: inspect.bytesOf(base64) };
     return last.bytes;

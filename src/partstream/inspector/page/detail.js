@@ -103,6 +103,7 @@
       pane.replaceChildren(title, element("p", { class: "quiet" }, "Choose an event of the list."));
       return;
     }
+    void inspect.fetchBytes(event);
     const kind = element("p", { class: "kind" }, element("span", { class: `sign kind-${event.kind}`, "aria-hidden": "true" }, inspect.signOf(event.kind)), ` ${event.kind} `, element("code", null, event.type));
     const bytes = block("Bytes", inspect.bytesView(event));
     bytes.id = "bytes";

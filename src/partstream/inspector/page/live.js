@@ -33,6 +33,8 @@
     throw refusal;
   }
 
+  if (isServed) inspect.ask = ask;
+
   /** Shows the newest view, if it may be shown now. */
   function refresh() {
     if (!live.view) return;
