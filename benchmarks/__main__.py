@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchmarks import (
     cancelling,
+    captures,
     competitors,
     hostile,
     imports,
@@ -85,6 +86,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         counting = tokens.measure_counting(few)
         status.update("cancelling")
         cancelled = cancelling.measure(rounds)
+        status.update("keeping and tracing answers")
+        captured = captures.measure(rounds, max(200, events // 5))
         status.update("the sidecar")
         of_sidecar = sidecar.measure(few, events * 2)
     return report.Results(
@@ -99,6 +102,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         imported=imported,
         counting=counting,
         cancelled=cancelled,
+        captured=captured,
         sidecar=of_sidecar,
         targets=[
             *targets.judge(raced, grown, peaks, large, imported, counting, cancelled),

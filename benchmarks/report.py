@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import cancelling, hostile, sidecar, tokens
+from benchmarks import cancelling, captures, hostile, sidecar, tokens
 from benchmarks.competitors import FLOOR
 from benchmarks.grids import Grid, draw
 
@@ -40,6 +40,7 @@ class Results:
         imported: See :func:`benchmarks.imports.import_time`.
         counting: Of tokens.
         cancelled: From cancelling a request to its closed connection.
+        captured: What keeping and tracing an answer costs.
         sidecar: Its start, its memory and its work.
         targets: What was to be reached.
     """
@@ -55,6 +56,7 @@ class Results:
     imported: Mapping[str, Any]
     counting: tokens.Counting
     cancelled: Mapping[str, cancelling.Delay]
+    captured: Mapping[str, captures.Cost]
     sidecar: sidecar.Sidecar
     targets: Sequence[Target]
 
@@ -80,6 +82,7 @@ class Results:
             "import": dict(self.imported),
             "counting": self.counting.as_json(),
             "cancelling_milliseconds": cancelling.as_json(self.cancelled),
+            "keeping_microseconds_per_event": captures.as_json(self.captured),
             "sidecar": self.sidecar.as_json(),
             "targets": [target.as_json() for target in self.targets],
         }
@@ -95,6 +98,7 @@ def grids(results: Results) -> list[Grid]:
         hostile.grid(results.hostile),
         *tokens.grids(results.counting),
         cancelling.grid(results.cancelled),
+        captures.grid(results.captured),
         *sidecar.grids(results.sidecar),
         _others(results),
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.cancelling import SITUATIONS
+from benchmarks.captures import MODES
 from benchmarks.hostile import CASES, MEMORY_CASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +178,12 @@ def test_cancelling_is_measured_in_every_situation(results):
     delays = results["cancelling_milliseconds"]
     assert delays.keys() == SITUATIONS.keys()
     assert all(0 < delay["lower"] <= delay["median"] <= delay["longest"] for delay in delays.values())
+
+
+def test_what_keeping_and_tracing_an_answer_costs_is_measured(results):
+    costs = results["keeping_microseconds_per_event"]
+    assert costs.keys() == set(MODES.values())
+    assert all(cost["median"] > 0 for cost in costs.values())
 
 
 def test_the_machine_is_named(results):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.cancellation import CancellationTokenSource
 from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
+from partstream.error_facts import with_facts
 from partstream.errors import (
     EmptyAnswerError,
     LanguageModelError,
@@ -280,6 +281,8 @@ class RunningAnswer:
         if self._is_over:
             return
         self._error = error
+        if isinstance(error, LanguageModelError):
+            _logger.info("the provider %s failed: %s", self._name, with_facts(str(error), error))
         said = self._checked.said_finish or Finish(Outcome.FAILED)
         told = error if isinstance(error, LanguageModelError) else self._wrapped(error)
         outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED

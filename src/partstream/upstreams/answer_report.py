@@ -63,6 +63,11 @@ class AnswerReport:
         if self._is_empty and finish.error is None:
             finish = replace(finish, outcome=Outcome.FAILED, error=_emptiness(finish))
         self._progress.attempt_ended(finish)
+        reason = finish.reason
+        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
+            word = f" ({reason.raw})" if reason.raw else ""
+            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
         if finish.error is None:
@@ -82,6 +87,12 @@ class AnswerReport:
         if marker is not None:
             self._progress.report(marker)
 
+
+_CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ends before the model has finished it."""
 
 _HELP: Final = {
     UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",

@@ -124,6 +124,8 @@ class GatewayProvider(LanguageModelChatProvider):
         except LanguageModelError as error:
             if question.token.is_cancellation_requested:
                 raise
+            if _logger.isEnabledFor(logging.DEBUG):  # the hosts say it where a person looks
+                _logger.debug("%s could not answer: %s", question.shown_model_id, with_facts(str(error), error))
             self._failed(error, question)
             return
         if not question.token.is_cancellation_requested:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from partstream.capturing.current import current_capture
+from partstream.error_facts import with_facts
 from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
@@ -119,7 +120,8 @@ class Transport:
                     raise
             if failure is None or wait is None:
                 return
-            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, failure)
+            said = with_facts(str(failure), failure)
+            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, said)
             on_wait(failure.statement, wait)
             await asyncio.sleep(wait)
             attempt += 1

@@ -1,0 +1,152 @@
+"""Reads answers through a transport, each event a read of its own, without a socket: what keeping and tracing costs.
+
+    python -m benchmarks.workers.upstream_answer
+
+Each line of the input is a JSON object with the `mode` and the number of `events`; each line of the output is the
+nanoseconds of processor time per event. It runs in checkouts without captures too, in the mode `nothing`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import sys
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+
+from benchmarks.streams import Event, text
+from partstream.outputs import StreamOptions
+from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.protocol import WireRequest
+from partstream.protocols.registry import PROTOCOLS
+from partstream.upstreams import RetryPolicy, Timeouts
+from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.http import HTTPAnswer
+from partstream.upstreams.http_connection import AnswerBody
+from partstream.upstreams.transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+_TRACE: Final = 5
+_PROTOCOL: Final = "openresponses"
+
+
+class _Body(AnswerBody):
+    """A body whose pieces are there already."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._rest: Iterator[bytes] = iter(pieces)
+
+    async def next(self) -> bytes:
+        return next(self._rest, b"")
+
+    async def aclose(self) -> None:
+        pass
+
+
+class _Http:
+    """In the place of the connections to an upstream."""
+
+    base_path = "/v1"
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    async def send(self, _request: object, _limit: object = None, **options: Any) -> HTTPAnswer:
+        body = _Body(self._pieces)
+        head = [("content-type", "text/event-stream")]
+        request = httpx2.Request("POST", "http://127.0.0.1/v1/responses")
+        response = httpx2.Response(200, headers=head, stream=body, request=request, extensions={"body": body})
+        open_exchange = options.get("capture")
+        if open_exchange is None:
+            return HTTPAnswer(response, {})
+        return HTTPAnswer(response, {}, capture=_begun(open_exchange, request, response))
+
+
+def _begun(open_exchange: Callable[..., Any], request: httpx2.Request, response: httpx2.Response) -> Any:
+    from partstream.redaction import Redactor  # noqa: PLC0415 - as the next
+    from partstream.upstreams.captured import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
+
+    exchange = begin_exchange(open_exchange, request, b"{}", (), (), Redactor)
+    take_head(exchange, response)
+    return exchange
+
+
+class _Taker:
+    """A host that takes parts and keeps none."""
+
+    def report(self, part: object) -> None:
+        pass
+
+
+def _captured(is_kept: bool) -> AbstractContextManager[Any]:
+    if not is_kept:
+        return nullcontext()
+    from partstream.capturing.last_answers import LastAnswers  # noqa: PLC0415 - a checkout may have none
+
+    return LastAnswers().capture("benchmark", "m")
+
+
+async def _read(transport: Transport, *, is_kept: bool) -> None:
+    exchange = Exchange(WireRequest("/responses", {}), PROTOCOLS[_PROTOCOL], COMMON_ERRORS, StreamOptions())
+    taker = _Taker()
+    with _captured(is_kept) as captured:
+        if captured is None:
+            report = taker.report
+        else:
+            from partstream.capturing.progress import CapturedProgress  # noqa: PLC0415 - a checkout may have none
+
+            report = CapturedProgress(taker, captured).report  # type: ignore[arg-type]
+        async for outputs in transport.stream(exchange):
+            for output in outputs:
+                report(output)  # type: ignore[arg-type]
+
+
+def _timed(pieces: list[bytes], mode: str) -> float:
+    transport = Transport(_Http(pieces), Timeouts(), RetryPolicy(attempts=1))  # type: ignore[arg-type]
+    logger = logging.getLogger("partstream")
+    logger.setLevel(_TRACE if mode == "trace" else logging.WARNING)
+
+    async def read() -> float:
+        gc.collect()
+        started = time.thread_time_ns()
+        await _read(transport, is_kept=mode != "nothing")
+        return (time.thread_time_ns() - started) / len(pieces)
+
+    return asyncio.run(read())
+
+
+class _Lines(logging.Handler):
+    """Makes each line and throws it away, as a handler would write it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.format(record)
+
+
+def _framed(event: Event) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (event["type"].encode(), json.dumps(event).encode())
+
+
+def main() -> None:
+    """Answers commands until the input ends."""
+    logger = logging.getLogger("partstream")
+    logger.addHandler(_Lines())
+    logger.propagate = False
+    streams: dict[int, list[bytes]] = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        count = command["events"]
+        if count not in streams:
+            streams[count] = [_framed(event) for event in text(count)]
+        print(json.dumps(_timed(streams[count], command["mode"])), flush=True)
+
+
+if __name__ == "__main__":
+    main()
