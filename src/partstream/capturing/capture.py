@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from partstream.capturing.entries import PART, size_of
+from partstream.capturing.entries import ENTRY_BYTES, PART, size_of
 from partstream.capturing.exchange_capture import ExchangeCapture, recorded_error
+from partstream.parts import TextPart
 from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ class AnswerCapture:
         outcome: How it ended, such as `completed`; None while it goes on.
         error: The error that its host got, or None.
         size: The bytes that it has taken of its owner's room.
-        changes: A number that is another one after each thing that went by.
         left_out_parts: The parts that are not kept.
         is_dropped: Whether nothing of it is kept any more.
         is_wanted: Whether somebody has asked for this very answer: it is kept then, whatever a setting says.
@@ -104,7 +104,7 @@ class AnswerCapture:
         "_owner",
         "_redact",
         "_request_bodies",
-        "changes",
+        "_turns",
         "clock",
         "ended",
         "error",
@@ -143,7 +143,8 @@ class AnswerCapture:
         self.ended: int | None = None
         self.outcome: str | None = None
         self.error: RecordedError | None = None
-        self.size = self.changes = self.left_out_parts = 0
+        self.size = self.left_out_parts = 0
+        self._turns = 0
         self.is_dropped = self.is_wanted = False
         self._owner = owner or _Nobody()
         self._most = most_bytes
@@ -154,6 +155,13 @@ class AnswerCapture:
         self._last: deque[Entry] = deque()
         self._append: Callable[[Entry], object] = self._first.append
         self._request_bodies: list[bytes] = []
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """Numbers that are others after each thing that went by."""
+        left_out = (exchange.left_out_reads for exchange in self.exchanges)
+        ends = (exchange.turns for exchange in self.exchanges)
+        return len(self._first), len(self._last), self._turns, self.left_out_parts, *left_out, *ends
 
     @property
     def entries(self) -> list[Entry]:
@@ -183,12 +191,18 @@ class AnswerCapture:
         exchange = ExchangeCapture(self, len(self.exchanges), protocol, self._fitting(request), redactor)
         if not self.is_dropped:
             self.exchanges.append(exchange)
-        self.changes += 1
+        self._turns += 1
         return exchange
 
     def part(self, part: ResponsePart) -> None:
         """Takes a part that the host got."""
-        self.keep((PART, self.clock(), part), size_of(part))
+        # As in `keep`, without a call: nearly all parts are texts, and there is one for every event.
+        size = ENTRY_BYTES + len(part.value) if part.__class__ is TextPart else size_of(part)
+        if size > self._left and not self._find_room(size):
+            self.left_out_parts += 1
+            return
+        self._left -= size
+        self._append((PART, self.clock(), part))
 
     def end(self, outcome: str, error: BaseException | None = None) -> None:
         """Takes the end; the first one counts.
@@ -200,7 +214,7 @@ class AnswerCapture:
         if self.outcome is None and not self.is_dropped:
             self.outcome, self.ended = outcome, self.clock()
             self.error = None if error is None else recorded_error(error, self._redact)
-            self.changes += 1
+            self._turns += 1
             self._owner.ended(self)
 
     def leave_out(self) -> None:
@@ -226,7 +240,6 @@ class AnswerCapture:
             entry: The entry.
             size: The bytes that it takes.
         """
-        self.changes += 1
         if size > self._left and not self._find_room(size):
             self._count(entry)
             return

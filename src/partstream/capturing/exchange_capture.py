@@ -92,8 +92,6 @@ class KeptEnd:
 class _Answer(Protocol):
     """The capture of the answer that an exchange is for."""
 
-    changes: int
-
     @property
     def clock(self) -> Callable[[], int]:
         """Returns nanoseconds."""
@@ -159,6 +157,11 @@ class ExchangeCapture:
         self.end: KeptEnd | None = None
         self.left_out_reads = self.left_out_bytes = 0
 
+    @property
+    def turns(self) -> int:
+        """How many of head and end there are."""
+        return (self.head is not None) + (self.end is not None)
+
     def sending(self) -> None:
         """Says that the first byte of the request is being sent: the connection is there."""
         self.started = self._answer.clock()
@@ -210,7 +213,6 @@ class ExchangeCapture:
         if self.end is None:
             answer = self._answer
             self.end = KeptEnd(answer.clock(), how, None if error is None else recorded_error(error))
-            answer.changes += 1
 
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:
