@@ -43,7 +43,7 @@ PREFIXES: Final = (*_ISSUED, "AKIA", "eyJ", "BEGIN PRIVATE", "Bearer ", "passwor
 KEYS: Final = st.one_of(
     *map(_after, _ISSUED),
     st.text(st.sampled_from("BCDFGHJKMNPQTVWYZ23456789"), min_size=16, max_size=16).map("AKIA".__add__),
-    st.tuples(_tails(20), _tails(30), _tails(30)).map(lambda parts: "eyJ" + ".".join(parts)),
+    st.tuples(_tails(20), _tails(30), _tails(30)).map(lambda parts: "eyJhbGciOiJ" + ".".join(parts)),
     st.tuples(_tails(64, 64), _tails(20)).map(lambda lines: _PEM.format(*lines)),
     _tails(16).map("Bearer ".__add__),
     _tails(12).map("password=".__add__),

@@ -55,7 +55,7 @@ QUESTION = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
 
 moderate = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=300 if IS_WHOLE else 20,
+    max_examples=300 if IS_WHOLE else 12,
     deadline=None,
 )
 

@@ -28,7 +28,8 @@ _SIZE_END: Final = 24
 """Width and height of a PNG stand behind its first sixteen bytes."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_SHORTEST: Final = 24
+_SHORTEST: Final = 8
+_SHORTEST_IN_TEXT: Final = 24
 """Digits of a text that may be a file in base64: less than that is a word."""
 _HIDDEN: Final = re.compile(r"[^=\s\"'\\]")
 _DATA_URL: Final = re.compile(r"data:[\w.+/;=-]{0,100}?;base64,", re.IGNORECASE)
@@ -43,9 +44,14 @@ def hidden_bytes(data: bytes) -> bytes:
     return data[:kept] + bytes(max(0, len(data) - kept))
 
 
-def is_media(text: str) -> bool:
-    """Whether a text is the base64 of a file whose first bytes say its kind."""
-    if len(text) < _SHORTEST or _BASE64.fullmatch(text) is None:
+def is_media(text: str, *, in_text: bool = False) -> bool:
+    """Whether a text is the base64 of a file whose first bytes say its kind.
+
+    Args:
+        text: The text.
+        in_text: Whether it stands where people and models write.
+    """
+    if len(text) < (_SHORTEST_IN_TEXT if in_text else _SHORTEST) or _BASE64.fullmatch(text) is None:
         return False
     head = _head(text)
     return any(kind.match(head) for kind in _KINDS)

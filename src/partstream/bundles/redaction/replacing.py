@@ -172,7 +172,7 @@ class Replacement:
     def _text(self, text: str) -> str:
         if (url := hidden_data_url(text)) is not None:
             return url
-        if is_media(text):
+        if is_media(text, in_text=True):
             return hidden_media(text)
         if text[:1] in ("{", "[") and _is_json(text):  # as many results of tools are
             return self._json(text, Place("input.", "input"), 0)

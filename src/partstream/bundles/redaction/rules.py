@@ -76,7 +76,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("openrouter-key", r"sk-or-", _WORD, 8),
     _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-", _WORD, 8, words="sk-"),
     _token("secret-key", _START + r"[sr]k[-_](?:live[-_]|test[-_]|lf-)?", _WORD, 16, words="sk- sk_ rk_ rk-"),
-    _token("google-key", r"AIza", _WORD, 20),
+    _token("google-key", _START + r"AIza", _WORD, 20, words="aiza"),
     _token("google-oauth-token", r"ya29\.", r"A-Za-z0-9._-", 16, words="ya29."),
     _token("google-refresh-token", _START + r"1//0", _WORD, 20, words="1//0"),
     _token("groq-key", r"gsk_", _ALNUM, 16),
@@ -112,12 +112,16 @@ RULES: Final[tuple[Rule, ...]] = (
         12,
         words="a3t akia asia agpa aida aroa abia acca",
     ),
-    _token("bedrock-key", r"(?:bedrock-api-key-|ABSK)", r"A-Za-z0-9+/=", 16, words="bedrock-api-key- absk"),
+    _token("bedrock-key", _START + r"(?:bedrock-api-key-|ABSK)", r"A-Za-z0-9+/=", 16, words="bedrock-api-key- absk"),
     _token("age-key", r"AGE-SECRET-KEY-1", r"A-Z0-9", 16),
     Rule(
         "json-web-token",
         ("eyj",),
-        re.compile(r"eyJ[\w-]{4,}(?:\.[\w-]+){1,4}\.?|eyJ[\w-]{16,}\.?\Z", re.ASCII),
+        # RFC 7519: a head in base64. One that is cut is known by the names of fields that stand there first.
+        re.compile(
+            r"eyJ[\w-]{4,}(?:\.[\w-]+){2,4}\.?|eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQi)[\w-]*(?:\.[\w-]*){0,2}",
+            re.ASCII,
+        ),
     ),
     Rule(
         "private-key",
