@@ -6,13 +6,14 @@ const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = JSON.parse(read("package.json")) as {
   version: string;
   files: string[];
+  activationEvents: string[];
   enabledApiProposals?: unknown;
   extensionKind?: unknown;
   extensionDependencies?: unknown;
   dependencies: Record<string, string>;
   capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
   contributes: {
-    commands: { command: string }[];
+    commands: { command: string; enablement?: string }[];
     walkthroughs: { steps: { description: string; media: { markdown: string } }[] }[];
     configuration: { properties: Record<string, { scope?: string }> };
     languageModelChatProviders: {
@@ -41,6 +42,17 @@ test("settings that name programs or Python files are restricted in untrusted fo
     restricted.map(([name]) => name),
     manifest.capabilities.untrustedWorkspaces.restrictedConfigurations,
   );
+});
+
+test("answers are looked at and recorded in trusted folders alone, and a recording can be taken back everywhere", () => {
+  const enablement = Object.fromEntries(contributes.commands.map((one) => [one.command, one.enablement]));
+  assert.equal(enablement["partstream.inspectLastAnswer"], "isWorkspaceTrusted");
+  assert.equal(enablement["partstream.recordNextAnswer"], "isWorkspaceTrusted && !partstream.isRecording");
+  assert.equal(enablement["partstream.cancelRecording"], "partstream.isRecording");
+});
+
+test("VS Code starts the extension for a page that comes back with the window", () => {
+  assert.deepEqual(manifest.activationEvents, ["onWebviewPanel:partstream.usage"]);
 });
 
 test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {

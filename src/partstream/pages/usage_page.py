@@ -145,7 +145,7 @@ def _conversations(view: UsageView, now: datetime) -> Iterator[str]:
     if plotted:
         yield "<h3>How full the context window was</h3>"
     for number, one in enumerate(plotted):
-        yield _fill_plot(one, f"fill-{number}", now, is_open=number == 0)
+        yield _fill_plot(one, f"conversation-{one['number']}", now, is_open=number == 0)
     yield "</section>"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ _FILLS: Final = 200
 class _Conversation:
     """One conversation."""
 
+    number: int
     ended_at: float
     model: str
     sums: UsageSums
@@ -62,7 +64,7 @@ class _Conversation:
         return {"endedAt": self.ended_at, "model": self.model, "sums": self.sums}
 
     def shown(self) -> ShownConversation:
-        return {**self.usage(), "fills": sorted(self.fills, key=itemgetter("endedAt"))}
+        return {**self.usage(), "number": self.number, "fills": sorted(self.fills, key=itemgetter("endedAt"))}
 
 
 class UsageBook:
@@ -78,6 +80,7 @@ class UsageBook:
         self._listed: deque[ListedAnswer] = deque(maxlen=_ANSWERS)
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
         self._days: dict[str, UsageSums] = {}
+        self._numbers = count(1)
 
     def remember(self, rows: Iterable[UsageRow], asked_by: str | None = None) -> None:
         """Adds the usage of other processes' answers, in any order.
@@ -134,7 +137,8 @@ class UsageBook:
             return
         known = self._conversations.pop(conversation, None)
         if known is None:
-            known = _Conversation(answer["endedAt"], answer["model"], _NOTHING, deque(maxlen=_FILLS))
+            number = next(self._numbers)
+            known = _Conversation(number, answer["endedAt"], answer["model"], _NOTHING, deque(maxlen=_FILLS))
         known.add(answer)
         self._conversations[conversation] = known
         if len(self._conversations) > _CONVERSATIONS:

@@ -96,8 +96,12 @@ class ListedAnswer(TypedDict):
 
 
 class ShownConversation(ConversationUsage):
-    """One conversation on a page; the fills of its last answers are in the order of time."""
+    """One conversation on a page; the fills of its last answers are in the order of time.
 
+    `number` stays the same, and is that of no other conversation of its book.
+    """
+
+    number: int
     fills: list[ContextFill]
 
 
