@@ -47,6 +47,8 @@ _VERSION: Final = 20
 _MADE_ON_UNIX: Final = 3
 _STORED, _DEFLATED = 0, 8
 _RAW_DEFLATE: Final = -15
+_LEVEL: Final = 6
+"""Of 20 MB of a stream, 9 takes four times as long for two percent less."""
 _FIRST_OF_JANUARY_1980: Final = 0x21
 _PRIVATE_FILE: Final = 0o100600 << 16
 _ENCRYPTED: Final = 0b10_0000_0100_0001
@@ -125,7 +127,7 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
 
 
 def _packed(data: bytes) -> tuple[int, bytes]:
-    packer = zlib.compressobj(9, zlib.DEFLATED, _RAW_DEFLATE)
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW_DEFLATE)
     packed = packer.compress(data) + packer.flush()
     return (_DEFLATED, packed) if len(packed) < len(data) else (_STORED, data)
 
