@@ -1,5 +1,7 @@
 """The sidecar keeps its last answers in memory, and writes those that somebody asks for."""
 
+import io
+import zipfile
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -192,6 +194,10 @@ def test_a_recording_can_be_shown_and_shared_after_it_was_made():
             assert bundle.redaction.level is RedactionLevel.STRUCTURE
             assert "Hello" not in repr(bundle)
             assert opened({"path": path}).exchanges[0].body != bundle.exchanges[0].body
+            with zipfile.ZipFile(io.BytesIO(b64decode(shared["content"]))) as archive:
+                page = archive.read("report.html").decode()
+            assert "Content-Security-Policy" in page
+            assert "Hello" not in page
 
     run(test())
 

@@ -101,11 +101,17 @@ def _page(bundle: Bundle, name: str, policy: Policy) -> str:
 
 
 def _shared(bundle: Bundle, name: str) -> bytes:
-    from partstream.bundles.forms import write_as  # noqa: PLC0415 - at somebody's wish
+    from partstream.bundles.files import BUNDLE_ENDING  # noqa: PLC0415 - at somebody's wish
+    from partstream.bundles.forms import write_as  # noqa: PLC0415 - the same
     from partstream.bundles.redaction import redact  # noqa: PLC0415 - the same
+    from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - the same
+    from partstream.pages.policy import Hashes  # noqa: PLC0415 - the same
 
+    redacted = redact(bundle)[0]
     try:
-        return write_as(redact(bundle)[0], name)
+        if name.lower().endswith(BUNDLE_ENDING):
+            return write_bundle(redacted, _page(redacted, name, Hashes()))
+        return write_as(redacted, name)
     except UnexpectedValueError as error:
         raise InvalidParamsError("params.name", name, str(error)) from error
 
