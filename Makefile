@@ -54,6 +54,7 @@ test-python: export PYTHONDONTWRITEBYTECODE :=
 test-python: ## Run the tests of Python
 	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
+	@./e2e/setup-browser.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ]
 	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(TESTS))
 
 # Damaged streams, read in every way: SECONDS is how long; the last lines of a run say how to repeat a fault.
@@ -144,6 +145,21 @@ bench-docs: setup ## Measure, and put the figures into docs/performance.md
 bench-serve: setup ## Measure `partstream serve` beside LiteLLM's proxy, in about ten minutes
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python scripts/generate.py
+
+# The inspector's page in Chromium: its first paint with 20,000 events, filter, selection, and memory while it follows
+# live answers for ten minutes of a clock of its own. The figures are kept in benchmarks/pages/results.json, and from there
+# go into docs/inspector.md. The second makes the pictures of that page.
+.PHONY: pages pages-pictures setup-browser
+
+pages: setup ## Measure the inspector's page in a browser, in about a minute
+	$(BIN)/python -m benchmarks.pages
+	$(BIN)/python scripts/generate.py
+
+pages-pictures: setup ## Make the pictures of docs/inspector.md anew
+	$(BIN)/python scripts/inspector_pictures.py
+
+setup-browser: ## Install the browser that tests of pages drive
+	./e2e/setup-browser.sh
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
 # servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.

@@ -20,6 +20,7 @@ from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
 from group_schema import extension_manifest
+from inspector_page import inspector_page
 from preset_types import preset_types
 from project_examples import project_examples
 from serve_page import serve_page
@@ -45,6 +46,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
+    "docs/inspector.md": inspector_page,
     "extension/package.json": extension_manifest,
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,

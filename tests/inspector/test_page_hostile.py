@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, view
 from partstream.inspector.page import page_html
-from partstream.inspector.page.assembly import SCRIPTS, STYLES
+from partstream.inspector.page.assembly import SCRIPTS, STYLES, page_script
 from partstream.inspector.page.skeleton import skeleton_html
 from partstream.pages.document import resource
 from partstream.pages.policy import Hashes
@@ -159,6 +160,13 @@ def test_the_scripts_make_dom_in_one_place_alone():
             assert word not in script, f"{name} has {word}"
         if name != "state.js":
             assert "createElement" not in script, f"{name} makes an element by itself"
+
+
+def test_the_script_stays_small_enough_to_travel_with_every_file():
+    script = page_script()
+    assert "/**" not in script
+    assert len(zlib.compress(script.encode(), 9)) < 40_000
+    assert len(script) < 100_000
 
 
 def test_no_style_ends_its_element():

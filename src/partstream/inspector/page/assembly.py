@@ -6,6 +6,7 @@ in parts, which are put together in the order of a table and share one object (`
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.inspector.page.skeleton import skeleton_html
@@ -42,6 +43,9 @@ SCRIPTS: Final = (
 STYLES: Final = ("page.css", "timeline.css")
 """The parts of the page's style, behind the colours of every page."""
 
+_COMMENTS: Final = re.compile(r"/\*\*.*?\*/|^[ \t]*//[^\n]*", re.DOTALL | re.MULTILINE)
+"""Comments that say types and reasons; no text of the scripts holds these signs, and no template a line of its own."""
+
 _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
 """The bytes of a view above which the page holds it packed (facts on the inspector, section 5)."""
 
@@ -63,8 +67,9 @@ def page_html(view: Mapping[str, Any] | None, policy: Policy) -> str:
 
 
 def page_script() -> str:
-    """The whole script of the page."""
-    return "\n".join(resource("partstream.inspector.page", name) for name in SCRIPTS)
+    """The whole script of the page, without comments and indentation, which a reader of the file has no use for."""
+    script = _COMMENTS.sub("", "\n".join(resource("partstream.inspector.page", name) for name in SCRIPTS))
+    return "\n".join(line for line in map(str.strip, script.splitlines()) if line)
 
 
 def _data(view: Mapping[str, Any]) -> str:

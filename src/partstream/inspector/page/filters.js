@@ -139,8 +139,7 @@
     element("label", { for: "filter" }, "Filter"),
     text,
     chips,
-    element("label", { for: "gap" }, "gap of at least"),
-    element("span", { class: "unit" }, gap, " ms"),
+    element("span", { class: "unit" }, element("label", { for: "gap" }, "gap of at least "), gap, " ms"),
     clear,
     count,
   );

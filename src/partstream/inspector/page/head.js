@@ -137,7 +137,7 @@
     inspect.refill(pane, [
       top,
       choices(view, answer),
-      element("h2", { id: "head-title" }, answer.title),
+      element("h2", { id: "head-title", class: answer.title === view.title ? "unseen" : "" }, answer.title),
       verdictLine(answer),
       errorLines(answer),
       element("dl", { class: "facts" }, ...rows),
