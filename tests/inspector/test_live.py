@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
+from partstream.capturing.door_client import follow
+from partstream.inspector.live_source import LiveSource
 from partstream.inspector.server import Ending
 from partstream.recorder.session import RecordingSession
 from partstream.testing import ReplayUpstream
@@ -17,22 +22,21 @@ from partstream.upstreams.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from playwright.sync_api import Page
 
     from inspector.browser import RunningBrowser
-    from partstream.inspector.live_source import LiveSource
 
 
-def feed(running, answer, reads):
+def feed(running, captured, reads):
     for read in reads:
-        running.do(lambda read=read: answer.exchanges[0].chunk(read))
+        running.do(lambda read=read: captured.exchanges[0].chunk(read))
 
 
-def end(running, answer):
-    running.do(answer.exchanges[0].whole)
-    running.do(lambda: answer.end("completed"))
+def end(running, captured):
+    running.do(captured.exchanges[0].whole)
+    running.do(lambda: captured.end("completed"))
 
 
 def test_answers_appear_and_grow_and_the_selected_event_stays(browser_page: Page):
@@ -62,13 +66,13 @@ def test_a_page_that_is_paused_keeps_what_it_shows_and_catches_up(browser_page: 
     memory, page, reads = Memory(), browser_page, streams.usual()
     with served(memory) as running:
         page.goto(running.url)
-        answer = running.do(memory.begin)
-        feed(running, answer, reads[:3])
+        began = running.do(memory.begin)
+        feed(running, began, reads[:3])
         page.get_by_text("Reads: 3,").wait_for(state="attached")
         page.keyboard.press("l")
         page.get_by_text("Paused: what comes is shown later").wait_for()
-        feed(running, answer, reads[3:])
-        end(running, answer)
+        feed(running, began, reads[3:])
+        end(running, began)
         page.get_by_text("1 answer, 0 going on").wait_for()
         assert page.evaluate("inspect.state.answer.reads.length") == 3
         page.get_by_role("button", name="Pause").click()
@@ -126,13 +130,13 @@ def test_a_connection_that_broke_is_opened_again_from_the_last_change(running_br
             asked: list[tuple[str, str | None]] = []
             page.on("request", lambda one: asked.append((urlsplit(one.url).path, one.headers.get("last-event-id"))))
             page.goto(f"http://localhost:{port}/#{address.fragment}")
-            answer = running.do(memory.begin)
-            feed(running, answer, reads[:3])
+            began = running.do(memory.begin)
+            feed(running, began, reads[:3])
             page.get_by_text("Reads: 3,").wait_for(state="attached")
             page.evaluate("inspect.select(2, {origin: 'test'})")
             running.do(forwarder.cut)
-            feed(running, answer, reads[3:])
-            end(running, answer)
+            feed(running, began, reads[3:])
+            end(running, began)
             page.get_by_text("Live; 1 answer, 0 going on.").wait_for()
             assert page.evaluate("[inspect.state.answer.reads.length, inspect.state.selected]") == [len(reads), 2]
             assert [path for path, _ in asked].count("/view") == 1
@@ -170,6 +174,13 @@ def test_a_person_ends_the_server_from_the_page(browser_page: Page):
         assert running.ended.result(20) is Ending.STOPPED
 
 
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose sockets have short names."""
+    with TemporaryDirectory(prefix="data") as folder:
+        yield Path(folder)
+
+
 class Recorded:
     """A real upstream behind the recorder, whose answers a client asks for."""
 
@@ -177,20 +188,16 @@ class Recorded:
         self.upstream = ReplayUpstream(scenario="long=30", pace=0.03)
         self.folder = folder
         self.session: RecordingSession | None = None
-        self.memory: Memory | None = None
 
     async def open(self) -> LiveSource:
         await self.upstream.__aenter__()
         configuration = GatewayConfiguration(base_url=self.upstream.base_url)
         self.session = RecordingSession(configuration, self.folder / "live.partstream.zip", 0, print, print)
         await self.session.__aenter__()
-        self.memory = Memory(self.session.answers)
-        return await self.memory.open()
+        return LiveSource(follow(), "live")
 
     async def close(self) -> None:
-        assert self.memory is not None
         assert self.session is not None
-        await self.memory.close()
         await self.session.__aexit__(None, None, None)
         await self.upstream.__aexit__(None, None, None)
 
@@ -203,8 +210,9 @@ class Recorded:
 
 
 def test_an_answer_of_a_real_upstream_grows_in_the_page_while_the_recorder_forwards_it(
-    browser_page: Page, tmp_path: Path
+    browser_page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_folder: Path
 ):
+    monkeypatch.setenv("PARTSTREAM_DATA", str(short_folder))
     page, recorded = browser_page, Recorded(tmp_path)
     with served(recorded) as running:
         page.goto(running.url)
