@@ -100,6 +100,14 @@ def test_a_protocol_can_be_named_for_a_stream_that_does_not_tell_it(tmp_path: Pa
     assert named["answers"][0]["protocol"]["name"] == "openresponses"
 
 
+def test_one_exchange_of_a_file_is_chosen_by_its_number(tmp_path: Path):
+    two = exchange(paced(streams.usual()[:9]), number=2, answer=2)
+    file = _written(tmp_path, bundle(exchange(paced(streams.usual())), two))
+    answers = json.loads(_run(f"{file}#2", "--json").output)["answers"]
+    assert [one["id"] for one in answers] == ["2.2"]
+    assert "has no exchange 7; it has 1, 2" in _run(f"{file}#7", "--text").output
+
+
 def test_everything_that_is_in_it_is_printed_once_with_joined_texts(tmp_path: Path):
     result = _run(_written(tmp_path, WHOLE), "--what-is-in-it")
     lines = result.output.splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -193,6 +194,16 @@ def test_a_proxy_that_collects_is_named_unless_the_server_is_this_machine():
     words = b"".join(map(streams.text, streams.WORDS))
     (note,) = _answer(bundle(exchange([(9.0, words + streams.completed())], asked=local)))["notes"]
     assert "the server writes them together" in note
+
+
+def test_what_is_no_answer_of_a_model_is_named_and_not_judged():
+    get = replace(streams.request("/v1/models"), method="GET", body=b"")
+    listed = exchange([(5.0, b'{"data":[]}')], protocol=None, content_type="application/json", asked=get)
+    whole = exchange(paced(streams.usual()), number=2, answer=2)
+    made = bundle(listed, whole, answers=[answer((), number=1), answer((), number=2)])
+    shown = _answer(made)
+    assert (shown["id"], shown["outcome"]) == ("2.2", "completed")
+    assert shown["notes"] == ["The file also holds what is no answer of a model: #1 GET /v1/models."]
 
 
 # ---- very long answers ----

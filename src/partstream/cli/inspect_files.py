@@ -13,6 +13,7 @@ from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.capturing.door_client import newest_answer
 from partstream.capturing.kept_recordings import KeptRecordings
+from partstream.cli.opened_recordings import chosen_exchange
 from partstream.cli.recordings import UnreadableRecordingError, read_file
 from partstream.cli.rendering import printable
 from partstream.inspector.view import ViewedFile
@@ -21,7 +22,9 @@ from partstream.protocols.recording import RecordingError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["files_named", "last_answer"]
+    from partstream.bundles.exchange import Bundle
+
+__all__ = ["bundle_named", "files_named", "last_answer"]
 
 _STREAM = "stream"
 
@@ -59,17 +62,43 @@ def last_answer() -> ViewedFile:
     return _file(str(kept), None)
 
 
-def _file(name: str, protocol: str | None) -> ViewedFile:
+def bundle_named(name: str) -> Bundle:
+    """What a file holds, `-` for standard input.
+
+    Raises:
+        UnreadableRecordingError: It cannot be read.
+    """
+    return _read(name)[1]
+
+
+def _read(name: str) -> tuple[bytes, Bundle]:
     try:
         data = read_file(name)
-        bundle = read_any(data, name)
+        return data, read_any(data, name)
     except RecordingError as error:
         raise UnreadableRecordingError(printable(str(error))) from error
     except BundleError as error:
         raise UnreadableRecordingError(printable(f"cannot read {name}: {error}")) from error
+
+
+def _file(name: str, protocol: str | None) -> ViewedFile:
+    path, number = chosen_exchange(name)
+    data, bundle = _read(path)
+    if number is not None:
+        bundle = _with_one(bundle, number, path)
     if protocol is not None:
         told = tuple(replace(one, protocol=one.protocol or protocol) for one in bundle.exchanges)
         bundle = replace(bundle, exchanges=told)
     form = form_of(data)
     shown = "standard input" if name == "-" else Path(name).name
     return ViewedFile(shown, _STREAM if form is None else form.name, bundle, name)
+
+
+def _with_one(bundle: Bundle, number: int, path: str) -> Bundle:
+    """The bundle with one of its exchanges, and the answer that it belongs to."""
+    exchanges = tuple(one for one in bundle.exchanges if one.number == number)
+    if not exchanges:
+        known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
+        raise UnreadableRecordingError(printable(f"{path} has no exchange {number}; it has {known}"))
+    answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
+    return replace(bundle, exchanges=exchanges, answers=answers)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.outputs import StreamOptions, StreamOutput
 
-__all__ = ["PACE", "OpenedRecordings", "Recording", "notice", "open_recordings"]
+__all__ = ["PACE", "OpenedRecordings", "Recording", "chosen_exchange", "notice", "open_recordings"]
 
 _CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
@@ -139,7 +139,7 @@ def open_recordings(file: str) -> OpenedRecordings:
     Raises:
         RecordingError: It cannot be read, or has no exchange of that number.
     """
-    path, number = _chosen(file)
+    path, number = chosen_exchange(file)
     data = read_file(path)
     if form_of(data) is None:
         if number is not None:
@@ -152,8 +152,8 @@ def open_recordings(file: str) -> OpenedRecordings:
     return _opened(path, bundle) if number is None else _one(path, bundle, number)
 
 
-def _chosen(file: str) -> tuple[str, int | None]:
-    """The file and the number behind it; a file that is called so counts first."""
+def chosen_exchange(file: str) -> tuple[str, int | None]:
+    """The file and the number behind it, as in `FILE#2`; a file that is called so counts first."""
     match = _CHOSEN.fullmatch(file)
     if match is None or Path(file).exists():
         return file, None

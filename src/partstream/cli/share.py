@@ -11,9 +11,10 @@ from rich.text import Text
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
 from partstream.cli.console import make_console
+from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
 from partstream.cli.rendering import printable
-from partstream.cli.shared_files import ENDINGS, bundle_named, check_name, last_bundle, write_shared
+from partstream.cli.shared_files import ENDINGS, check_name, write_shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +65,7 @@ def command(
     for out in outs:
         check_name(out)
     chosen = RedactionLevel(level)
-    bundle = last_bundle() if name is None else bundle_named(name)
+    bundle = last_answer().bundle if name is None else bundle_named(name)
     shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
     console = make_console()
     if preview:

@@ -1,8 +1,7 @@
-"""The recordings that `partstream share` reads, and the files that it writes, each in the form that its name says."""
+"""The files that `partstream share` writes, each in the form that its name says."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,56 +10,23 @@ import click
 
 from partstream.bundles.errors import BundleError
 from partstream.bundles.files import BUNDLE_ENDING
-from partstream.bundles.forms import FORMS, read_any, write_as
+from partstream.bundles.forms import FORMS, write_as
 from partstream.bundles.writing import write_bundle
-from partstream.capturing.door_client import newest_answer
-from partstream.capturing.kept_recordings import KeptRecordings
-from partstream.cli.recordings import UnreadableRecordingError, read_file
 from partstream.cli.rendering import printable
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.pages.policy import Hashes
-from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
 
-__all__ = ["ENDINGS", "bundle_named", "check_name", "last_bundle", "write_shared"]
+__all__ = ["ENDINGS", "check_name", "write_shared"]
 
 _PAGE: Final = ".html"
 _ZIPS: Final = next(form.endings for form in FORMS if BUNDLE_ENDING in form.endings)
 
 ENDINGS: Final = (*(form.endings[0] for form in FORMS if form.write is not None), _PAGE)
 """The endings of names, one for each form that is written."""
-
-
-def bundle_named(name: str) -> Bundle:
-    """What a file holds.
-
-    Raises:
-        UnreadableRecordingError: It cannot be read.
-    """
-    try:
-        return read_any(read_file(name), name)
-    except RecordingError as error:
-        raise UnreadableRecordingError(printable(str(error))) from error
-    except BundleError as error:
-        raise UnreadableRecordingError(printable(f"cannot read {name}: {error}")) from error
-
-
-def last_bundle() -> Bundle:
-    """The newest answer of a running host of the user; where there is none, the newest recording.
-
-    Raises:
-        UnreadableRecordingError: There is neither.
-    """
-    found = asyncio.run(newest_answer())
-    if found is not None:
-        return found.bundle
-    kept = KeptRecordings().newest()
-    if kept is None:
-        raise UnreadableRecordingError("there is no answer yet: no program that answers runs, and nothing was recorded")
-    return bundle_named(str(kept))
 
 
 def check_name(out: str) -> None:

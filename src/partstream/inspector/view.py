@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from partstream.bundles.content import answers_in
 from partstream.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream.inspector.comparing import comparisons
 from partstream.inspector.view_shapes import FORMAT, AnswerView, CommandView, RedactionView, SourceView, View
@@ -57,7 +58,8 @@ def view_of(files: Sequence[ViewedFile], *, is_live: bool = False) -> View:
 
 def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
     """The answers of a file, in the order in which they began; ids name the file where there are several."""
-    bundle = file.bundle
+    bundle, beside = _answers_alone(file.bundle)
+    file = replace(file, bundle=bundle)
     before = f"{number + 1}." if files > 1 else ""
     known = {answer.number: answer for answer in bundle.answers}
     seen: list[AnswerView] = []
@@ -71,7 +73,21 @@ def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
         if answer is not None and owner is None:
             seen.append(view_of_answer(answer, _title_of_answer(file, answer, files)))
     seen.sort(key=lambda one: one["offset"])
+    if beside and seen:
+        seen[0]["notes"].append(f"The file also holds what is no answer of a model: {', '.join(beside)}.")
     return ({**one, "id": before + one["id"]} for one in seen)
+
+
+def _answers_alone(bundle: Bundle) -> tuple[Bundle, list[str]]:
+    """A bundle without exchanges that are no answers of a model, such as those for a list of models; what these are."""
+    answers = answers_in(bundle)
+    left = [one for one in bundle.exchanges if one not in answers]
+    if not left:
+        return bundle, []
+    named = [f"#{one.number} {one.request.method} {one.request.path}" for one in left if one.request is not None]
+    alone = {one.answer for one in left} - {one.answer for one in answers}
+    kept = tuple(one for one in bundle.answers if one.number not in alone or one.reported)
+    return replace(bundle, exchanges=answers, answers=kept), named
 
 
 def _owner(answer: RecordedAnswer | None, exchanges: Sequence[RecordedExchange]) -> RecordedExchange | None:
