@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Elsewhere } from "../driver/elsewhere.js";
 import { KEY } from "../driver/upstream.js";
 import { until } from "../driver/wait.js";
-import { HEADER, MODEL } from "./configuration.js";
+import { HEADER } from "./configuration.js";
 
 const INSPECTOR = / - Partstream$/;
 const USAGE = /^Token usage$/;
@@ -25,7 +25,6 @@ export const INSPECTOR_CHECKS = [
     name: "inspector: the page of the last answer is accessible, asks nobody for anything and breaks no policy",
     async run({ panel, palette, webviews, screenshot }) {
       await panel.newChat();
-      await panel.pickModel(MODEL);
       await panel.ask("scenario:thinking");
       const before = webviews.offences.length;
       await palette.run("Partstream: Inspect Last Answer");
