@@ -38,6 +38,8 @@ class Meaning(StrEnum):
     """The id of a person, an organization, a session, a conversation or a request."""
     PROPERTY = "property name"
     """The name of a field."""
+    ARGUMENT_NAME = "argument name"
+    """The name of a field that a tool or a program has chosen, such as that of an argument."""
     WORD = "word"
     """A word of the protocol, such as the type of an event, or the name of a model."""
     TIME = "time"

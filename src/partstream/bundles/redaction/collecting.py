@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.redaction.bodies import body_of
-from partstream.bundles.redaction.field_names import meaning_by_name
+from partstream.bundles.redaction.field_names import is_free, meaning_by_name
 from partstream.bundles.redaction.json_fields import Place, read_fields
 from partstream.bundles.redaction.texts import BytesPiece, Number, RawPiece
 from partstream.protocols.fragments import Meaning
@@ -24,6 +25,7 @@ _KINDS: Final = ("type", "event_type")
 """The fields that say the kind of an event, where the protocol is not known."""
 _LINE_MEANINGS: Final = {"event": Meaning.WORD, "id": Meaning.ID, "retry": Meaning.WORD, "": Meaning.TEXT}
 _INDEX: Final = "index"
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z]{1,14}(?:_[a-z]{1,14}){0,3}")
 _JOINABLE: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR})
 
 
@@ -104,11 +106,12 @@ class BodyTexts:
     def _string(self, kind: str, data: bytearray, field: Field, fields: list[Field]) -> None:
         if field.end == field.start:
             return
-        piece = RawPiece(data, field.start, field.end)
         place = field.place
         if field.is_name:
-            self._texts.add(Meaning.PROPERTY, f"{self._name}: name", piece)
+            if not _has_plain_name(place):
+                self._texts.add(_meaning_of_name(place), f"{self._name}: name", RawPiece(data, field.start, field.end))
             return
+        piece = RawPiece(data, field.start, field.end)
         row = None if self._tables is None else self._tables.row(kind, place.path)
         where = f"{self._name}: {place.path}"
         if row is not None and not row.is_whole:
@@ -143,8 +146,19 @@ def collect_value(texts: Texts, data: bytearray, name: str, root: Place | None =
             if not field.is_string:
                 texts.numbers.append(Number(field.place, data, field.start, field.end))
             elif field.end > field.start:
-                meaning = Meaning.PROPERTY if field.is_name else meaning_by_name(field.place)
+                meaning = _meaning_of_name(field.place) if field.is_name else meaning_by_name(field.place)
                 texts.add(meaning, f"{name}: {field.place.path}", RawPiece(data, field.start, field.end))
+
+
+def _has_plain_name(place: Place) -> bool:
+    """Whether the name of a field is a short word of a protocol, as nearly all are: no key, and nobody's choice."""
+    if place.has_plain_name is None:
+        place.has_plain_name = _PLAIN_NAME.fullmatch(place.name) is not None and not is_free(place)
+    return place.has_plain_name
+
+
+def _meaning_of_name(place: Place) -> Meaning:
+    return Meaning.ARGUMENT_NAME if is_free(place) else Meaning.PROPERTY
 
 
 def _value_of(path: str, field: Field, data: bytearray, fields: Sequence[Field]) -> Any:

@@ -32,15 +32,17 @@ class Place:
         parent: The place of the object or the list that holds it; None for the event itself.
         names: The places of the fields of an object, by the raw bytes of their names.
         meaning: What a string there most likely is, once somebody has found it out.
+        has_plain_name: Whether its name is a word of a protocol, once somebody has found it out.
     """
 
-    __slots__ = ("_element", "meaning", "name", "names", "parent", "path")
+    __slots__ = ("_element", "has_plain_name", "meaning", "name", "names", "parent", "path")
 
     def __init__(self, path: str = "", name: str = "", parent: Place | None = None) -> None:
         self.path = path
         self.name = name
         self.parent = parent
         self.meaning: Meaning | None = None
+        self.has_plain_name: bool | None = None
         self.names: dict[bytes, Place] = {}
         self._element: Place | None = None
 

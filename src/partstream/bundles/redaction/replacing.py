@@ -48,7 +48,9 @@ _ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
 _ADDRESS_ENDS: Final = ".,;:!?)]}*_"
 _MOST_NESTED: Final = 4
 """Levels of JSON in texts of JSON that are read."""
-_MAY_KEEP: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR, Meaning.WORD, Meaning.PROPERTY})
+_MAY_KEEP: Final = frozenset(
+    {Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR, Meaning.WORD, Meaning.PROPERTY, Meaning.ARGUMENT_NAME}
+)
 _CONTENT: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR, Meaning.LINK})
 
 
@@ -66,7 +68,6 @@ class Replacement:
 
     __slots__ = (
         "_by_meaning",
-        "_hides_names",
         "_ids",
         "_level",
         "_links",
@@ -83,7 +84,6 @@ class Replacement:
         self.counts: Counter[str] = Counter()
         self.search = search
         self._level = level
-        self._hides_names = hides_names
         self._ids, self._tools = Renaming(id_form), Renaming(tool_form)
         self._links, self._names = Renaming(link_form), Renaming(link_form)
         self._moments = Moments()
@@ -102,6 +102,7 @@ class Replacement:
                 Meaning.TOOL: self._tools.name_of,
                 Meaning.ID: self._ids.name_of,
                 Meaning.PROPERTY: self._property,
+                Meaning.ARGUMENT_NAME: self._names.name_of if hides_names else self._property,
                 Meaning.WORD: _word,
                 Meaning.TIME: self._moments.text,
             }
@@ -235,7 +236,7 @@ class Replacement:
                     continue
                 meaning = meaning_by_name(field.place)
                 if field.is_name:
-                    meaning = Meaning.TEXT if self._hides_names and is_free(field.place) else Meaning.PROPERTY
+                    meaning = Meaning.ARGUMENT_NAME if is_free(field.place) else Meaning.PROPERTY
                 data[field.start : field.end] = self._nested(meaning, raw, nested)
         return data.decode(errors="surrogatepass")
 
