@@ -27,6 +27,18 @@ def test_a_key_is_hidden_in_every_form(form: Callable[[str], str]):
 
 
 @EVERY_FORM
+def test_a_mask_hides_a_key_in_every_form_and_moves_no_byte(form: Callable[[str], str]):
+    before, after = "grüße \udcff ".encode(errors="surrogateescape"), b" is wrong"
+    data = before + form(KEY).encode() + after
+    masked = Redactor([KEY]).mask_bytes(data)
+    assert finds(KEY, masked.decode(errors="replace")) == []
+    assert len(masked) == len(data)
+    assert masked.startswith(before)
+    assert masked.endswith(after)
+    assert Redactor([KEY]).mask_bytes(masked) == masked
+
+
+@EVERY_FORM
 def test_the_search_of_these_tests_finds_a_key_in_every_form(form: Callable[[str], str]):
     assert finds(KEY, f"the key {form(KEY)} is wrong")
 

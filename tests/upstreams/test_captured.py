@@ -1,6 +1,7 @@
 """An upstream that is asked for an answer shows each exchange to its capture: attempts, documents, refusals."""
 
 import asyncio
+import gc
 import gzip
 import json
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ import pytest
 from partstream import CancellationTokenSource
 from partstream.bundles.exchange import Bundle, HowEnded, RecordedExchange
 from partstream.capturing.bundling import bundle_of, snapshot_of
+from partstream.capturing.exchange_capture import KeptEnd, KeptHead, KeptRequest
 from partstream.capturing.last_answers import LastAnswers
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
@@ -140,6 +142,29 @@ def test_no_key_is_in_a_capture_wherever_it_was_sent_and_whatever_the_server_rep
     assert KEY not in repr(exchange)
     assert "team-secret-0123" not in repr(exchange)
     assert exchange.body == said.replace(KEY.encode(), b"R" * len(KEY))
+
+
+def test_the_memory_of_an_answer_holds_no_key_but_in_what_removes_it():
+    async def test() -> None:
+        answers = LastAnswers()
+        async with replay(token=KEY, api_key=Secret(KEY)) as (_, gateway):
+            with answers.capture("chat", "text") as answer:
+                assert (await ask(gateway, "Hi")).error is None
+        (exchange,) = answer.exchanges
+        shown = [repr(one) for one in (exchange, exchange.redactor, exchange.request, exchange.head, answer.entries)]
+        assert KEY not in "".join(shown)
+        held: list[object] = [answer.entries, exchange.request, exchange.head, exchange.end]
+        texts = []
+        while held:  # whatever can be reached from what is kept
+            one = held.pop()
+            if isinstance(one, str | bytes):
+                texts.append(one if isinstance(one, str) else one.decode(errors="replace"))
+            elif isinstance(one, tuple | list | dict | KeptRequest | KeptHead | KeptEnd):
+                held += gc.get_referents(one)
+        assert len(texts) > 10
+        assert not [text for text in texts if KEY in text]
+
+    run(test())
 
 
 def test_what_a_person_writes_of_the_words_in_other_headers_stays():

@@ -32,7 +32,7 @@ from partstream.upstreams.secret import redactor_of, secrets_in_url
 from partstream.upstreams.trace_context import trace_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from partstream.capturing.exchange_capture import ExchangeCapture
@@ -67,6 +67,26 @@ class HTTPRequest:
     content: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _SentSecrets:
+    """What an upstream was sent and is a secret by its name; its `repr` shows nothing of it.
+
+    Attributes:
+        sent: The headers that may hold a secret.
+        url: The URL.
+        keys: Every key so far.
+    """
+
+    sent: Mapping[str, str] = field(repr=False)
+    url: str = field(repr=False)
+    keys: frozenset[str] = field(repr=False)
+
+    def redactor(self) -> Redactor:
+        """Removes it from texts."""
+        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
+        return redactor_of(named, [*secrets_in_url(self.url), *self.keys])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +129,7 @@ class HTTPAnswer:
 
         A list may hold the words of other headers for good reasons, such as the name of a provider.
         """
-        return _redactor_by_names(self.sent, str(self.response.request.url), self.keys)
+        return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
 
     def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
         """The error for the failed connection of this answer.
@@ -295,9 +315,9 @@ class UpstreamHTTP:
         that other headers hold.
         """
         own_headers = {name.lower() for name in request.own_headers}
-        redactor = partial(_redactor_by_names, built.sent, str(built.request.url), self._keys)
-        secrets = self._secrets | self._keys
-        return begin_exchange(capture, built.request, request.content or b"", secrets, own_headers, redactor)
+        sent = _SentSecrets(built.sent, str(built.request.url), self._keys)
+        content = request.content or b""
+        return begin_exchange(capture, built.request, content, self._secrets | self._keys, own_headers, sent.redactor)
 
     def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)
@@ -326,12 +346,6 @@ class UpstreamHTTP:
         proxy = self._connections.proxy
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
         return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
-
-
-def _redactor_by_names(sent: Mapping[str, str], url: str, keys: Iterable[str]) -> Redactor:
-    """Removes the secrets of a request that are some by their names, and the keys."""
-    named = {name: value for name, value in sent.items() if names_a_secret(name)}
-    return redactor_of(named, [*secrets_in_url(url), *keys])
 
 
 def _as_sent(

@@ -234,6 +234,12 @@ def test_the_level_of_the_output_channel_and_that_of_a_group_say_whether_an_answ
         assert not _traced(sidecar, plain)
 
 
+def test_a_process_that_was_started_again_traces_its_first_answer_when_it_is_told_the_level_behind_initialize():
+    with serving() as upstream, running() as sidecar:
+        sidecar.notify("setLogLevel", {"level": "trace"})
+        assert _traced(sidecar, group_of(upstream))
+
+
 def _logged(sidecar):
     return [message.params for message in list(sidecar.messages) if getattr(message, "method", "") == "log"]
 
