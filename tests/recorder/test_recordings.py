@@ -10,6 +10,7 @@ from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recording_file import RecordingFile, model_asked
 from partstream.recorder.recordings import Recordings
+from partstream.recorder.seen_answers import SeenAnswers
 from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream
 from partstream.upstreams.configuration import GatewayConfiguration
@@ -87,6 +88,36 @@ def test_a_har_is_written_where_the_name_says_so(tmp_path):
         log = json.loads((tmp_path / "x.har").read_bytes())["log"]
         assert len(log["entries"][0]["_eventSourceMessages"]) > 5
         assert [path.name for path in tmp_path.iterdir()] == ["x.har"]
+
+    asyncio.run(check())
+
+
+def test_what_went_by_is_judged_in_a_process_of_its_own_and_told_without_the_key(tmp_path):
+    async def check():
+        told = []
+        seen = SeenAnswers(told.append)
+        await seen.open()
+        async with (
+            asyncio.timeout(40),
+            ReplayUpstream() as upstream,
+            RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), seen.watch) as proxy,
+        ):
+            url, key = f"{proxy.base_url}/responses", "sk-0123456789abcdef"
+            await receive(url, json=body("Hi"))
+            await receive(url, json=body("Hi fault:cut"))
+            await receive(f"{proxy.base_url}/nothing", "GET")
+            await receive(url, json=body("Hi scenario:failed"), headers={"authorization": f"Bearer {key}"})
+            while len(told) < 4:
+                await asyncio.sleep(0)
+        await seen.close()
+        by_number = {facts.number: facts for facts in told}
+        assert (by_number[1].outcome, by_number[1].broken) == ("completed", 0)
+        assert by_number[1].events > 5
+        assert by_number[2].outcome == "failed"
+        assert by_number[3].outcome is None
+        assert by_number[4].error
+        assert key not in repr(told)
+        assert [answer.outcome for answer in seen.answers.answers][:2] == ["completed", "failed"]
 
     asyncio.run(check())
 

@@ -30,7 +30,7 @@ _PORT: Final = 8643
 _FOLDER: Final = "recordings"
 _WRITTEN: Final = tuple(ending for form in FORMS if form.write is not None for ending in form.endings)
 _SWITCH_SECONDS: Final = 0.0005
-"""How long a thread that judges an answer may hold up those that go on; Python's own value is ten times that."""
+"""How long the thread that writes may hold up answers that go on; Python's own value is ten times that."""
 
 
 @click.command(short_help="Record what goes by between any client and any model server.")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.exchange import HowEnded
-from partstream.capturing.bundling import bundle_of, snapshot_of
+from partstream.bundles.exchange import (
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    RecordedExchange,
+    RecordedRequest,
+    ResponseHead,
+)
 from partstream.capturing.exchange_capture import KeptRequest
 from partstream.capturing.last_answers import LastAnswers
-from partstream.inspector.answer_view import view_of_exchange
+from partstream.recorder.judging import JudgedAnswer, JudgingProcess
 from partstream.recorder.recording_file import is_document, model_asked, redactor_of_request
 from partstream.recorder.spoken import protocol_at
 from partstream.redaction import query_without_secrets, without_secrets_by_name
@@ -20,9 +25,6 @@ from partstream.redaction import query_without_secrets, without_secrets_by_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.capturing.bundling import Snapshot
-    from partstream.capturing.capture import AnswerCapture
-    from partstream.inspector.view_shapes import AnswerView
     from partstream.recorder.forwarded_headers import HeaderFields
     from partstream.recorder.watching import ForwardedRequest
 
@@ -80,8 +82,12 @@ class SeenAnswers:
         self.answers = LastAnswers()
         self._report = report
         self._judging: set[asyncio.Task[None]] = set()
-        # One thread: judging is all processor, and more at once would only hold up what goes by.
-        self._thread = ThreadPoolExecutor(1, "judging")
+        self._process = JudgingProcess()
+
+    async def open(self) -> None:
+        """Starts what judges; all protocols are loaded then."""
+        await self._process.start()
+        protocol_at("POST", "/")
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
         """What sees an exchange."""
@@ -90,21 +96,19 @@ class SeenAnswers:
     async def close(self) -> None:
         """Waits until all that is over was told."""
         await asyncio.gather(*self._judging, return_exceptions=True)
-        self._thread.shutdown()
+        await self._process.close()
 
     def judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
         """Tells of an exchange that is over, once it is judged."""
-        task = asyncio.get_running_loop().create_task(self._judge(seen.answer, facts))
+        task = asyncio.get_running_loop().create_task(self._judge(seen, facts))
         self._judging.add(task)
         task.add_done_callback(self._judging.discard)
 
-    async def _judge(self, answer: AnswerCapture, facts: AnswerFacts) -> None:
-        view: AnswerView | None = None
-        if answer.exchanges and facts.bytes <= _LARGEST_JUDGED:
-            snapshot = snapshot_of((answer,))
-            view = await asyncio.get_running_loop().run_in_executor(self._thread, _view_of, snapshot)
-        told = facts if view is None else _with_view(facts, view)
-        answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
+    async def _judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
+        exchange = None if facts.bytes > _LARGEST_JUDGED else seen.recorded()
+        judged = None if exchange is None else await self._process.judge(exchange)
+        told = facts if judged is None else _with_judgement(facts, judged, seen.redacted)
+        seen.answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
         self._report(told)
 
 
@@ -131,6 +135,23 @@ class _Watcher:
 
     async def caught_up(self) -> None:
         """Returns: the memory takes everything, and lets the oldest go."""
+
+    def recorded(self) -> RecordedExchange | None:
+        """The exchange as its bytes came; None where the memory has let it go, or a part of it."""
+        exchange = self._exchange
+        if exchange.end is None or self.answer.is_dropped or exchange.left_out_bytes:
+            return None
+        chunks = tuple(Chunk(at, content) for _, at, content in self.answer.entries if isinstance(content, bytes))
+        head = exchange.head
+        answered = None if head is None else ResponseHead(head.at, head.status, head.reason, head.headers)
+        end = ExchangeEnd(exchange.end.at, exchange.end.how, exchange.end.error)
+        request = exchange.request
+        asked = RecordedRequest(request.method, request.path, request.query, request.headers, request.body)
+        return RecordedExchange(1, 1, exchange.protocol, None, asked, answered, chunks, end)
+
+    def redacted(self, text: str) -> str:
+        """A text without the keys of the request."""
+        return self._exchange.redactor().redact(text)
 
     def sending(self, at: int) -> None:
         self._exchange.sending()
@@ -167,28 +188,13 @@ class _Watcher:
         self._owner.judge(self, facts)
 
 
-def _view_of(snapshot: Snapshot) -> AnswerView | None:
-    """The view of the exchange of an answer; None for one that the memory has let go."""
-    exchanges = bundle_of(snapshot, "record").exchanges
-    return view_of_exchange(exchanges[0], None, "") if exchanges else None
-
-
-def _with_view(facts: AnswerFacts, view: AnswerView) -> AnswerFacts:
-    protocol, error = view["protocol"], view["error"]
-    is_answer = protocol is not None and bool(view["events"])
-    if not is_answer:
-        return facts
-    return AnswerFacts(
-        facts.number,
-        facts.method,
-        facts.path,
-        facts.status,
-        facts.ending,
-        facts.seconds,
-        facts.bytes,
-        view["outcome"],
-        None if protocol is None else protocol["name"],
-        sum(event.get("count", 1) for event in view["events"]),
-        view["verdict"]["broken"],
-        facts.error if error is None else error["message"],
+def _with_judgement(facts: AnswerFacts, judged: JudgedAnswer, redacted: Callable[[str], str]) -> AnswerFacts:
+    error = facts.error if judged["error"] is None else redacted(judged["error"])
+    return replace(
+        facts,
+        outcome=judged["outcome"],
+        protocol=judged["protocol"],
+        events=judged["events"],
+        broken=judged["broken"],
+        error=error,
     )

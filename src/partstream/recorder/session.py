@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from partstream.capturing.door import Door
@@ -71,9 +72,13 @@ class RecordingSession:
         return self._recordings.left
 
     async def __aenter__(self) -> RecordingSession:
+        await self._seen.open()
+        # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+        gc.freeze()
         try:
             await self._proxy.__aenter__()
         except BaseException:
+            await self._seen.close()
             await self._recordings.close()
             raise
         await self._door.open()
