@@ -161,6 +161,14 @@ pages-pictures: setup ## Make the pictures of docs/inspector.md anew
 setup-browser: ## Install the browser that tests of pages drive
 	./e2e/setup-browser.sh
 
+# What the recorder adds to a server; the figures are kept in benchmarks/recording/results.json, and from there go into
+# docs/recording-performance.md.
+.PHONY: bench-record
+
+bench-record: setup ## Measure `partstream record` before a server, in about five minutes
+	$(BIN)/python -m benchmarks.recording
+	$(BIN)/python scripts/generate.py
+
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
 # servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
 .PHONY: servers

@@ -23,6 +23,7 @@ from group_schema import extension_manifest
 from inspector_page import inspector_page
 from preset_types import preset_types
 from project_examples import project_examples
+from recording_page import recording_page
 from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
@@ -48,6 +49,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/demands.md": demands_page,
     "docs/inspector.md": inspector_page,
     "extension/package.json": extension_manifest,
+    "docs/recording-performance.md": recording_page,
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,

@@ -34,7 +34,7 @@ def _run(*arguments: object, **environment: str) -> Result:
     return CliRunner().invoke(main, ["share", *map(str, arguments)], env=environment)
 
 
-@pytest.mark.parametrize("ending", [".partstream.zip", ".har", ".html", ".sse", ".jsonl"])
+@pytest.mark.parametrize("ending", [".partstream.zip", ".har", ".otlp.json", ".md", ".html", ".sse", ".jsonl"])
 def test_what_is_written_holds_neither_keys_nor_texts(recording: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"shared{ending}"
     result = _run(recording, out)

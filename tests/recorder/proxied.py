@@ -1,9 +1,10 @@
 """How the tests put the recording proxy before a server, and what they see of an exchange on both sides of it."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -14,6 +15,8 @@ from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream
 from partstream.upstreams.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
+
+_SECONDS = re.compile(rb'("(?:created|created_at|completed_at)": ?)\d+')
 
 
 @dataclass
@@ -115,6 +118,11 @@ async def receive(url: str, method: str = "POST", most: int | None = None, **req
         except httpx2.TransportError as error:
             broke = type(error).__name__
     return Received(status, headers, bytes(body), broke)
+
+
+def without_times(received: Received) -> Received:
+    """The same for two answers that were given in different seconds."""
+    return replace(received, body=_SECONDS.sub(rb"\1 0", received.body))
 
 
 def _lasting(headers: httpx2.Headers) -> dict[str, str]:

@@ -29,8 +29,8 @@ _PORT: Final = 8643
 """Beside that of `partstream serve`."""
 _FOLDER: Final = "recordings"
 _WRITTEN: Final = tuple(ending for form in FORMS if form.write is not None for ending in form.endings)
-_SWITCH_SECONDS: Final = 0.0005
-"""How long the thread that writes may hold up answers that go on; Python's own value is ten times that."""
+_SWITCH_SECONDS: Final = 0.0001
+"""How long the thread that writes may hold up answers that go on; Python's own value is fifty times that."""
 
 
 @click.command(short_help="Record what goes by between any client and any model server.")

@@ -13,19 +13,21 @@ from partstream.bundles.files import BUNDLE_ENDING
 from partstream.bundles.forms import FORMS, write_as
 from partstream.bundles.writing import write_bundle
 from partstream.cli.rendering import printable
+from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.pages.policy import Hashes
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
+    from partstream.inspector.view_shapes import View
 
 __all__ = ["ENDINGS", "check_name", "write_shared"]
 
 _PAGE: Final = ".html"
 _ZIPS: Final = next(form.endings for form in FORMS if BUNDLE_ENDING in form.endings)
 
-ENDINGS: Final = (*(form.endings[0] for form in FORMS if form.write is not None), _PAGE)
+ENDINGS: Final = (*(form.endings[0] for form in FORMS if form.write is not None), *VIEW_EXPORTS, _PAGE)
 """The endings of names, one for each form that is written."""
 
 
@@ -35,7 +37,8 @@ def check_name(out: str) -> None:
     Raises:
         UsageError: It says none.
     """
-    written = (*(ending for form in FORMS if form.write is not None for ending in form.endings), _PAGE)
+    of_bundles = (ending for form in FORMS if form.write is not None for ending in form.endings)
+    written = (*of_bundles, *VIEW_EXPORTS, _PAGE)
     if not out.lower().endswith(written):
         raise click.UsageError(f"{printable(out)}: expected a name that ends with one of {', '.join(ENDINGS)}")
 
@@ -66,9 +69,14 @@ def _bytes_of(bundle: Bundle, out: str) -> bytes:
         return _page(bundle, out).encode()
     if name.endswith(_ZIPS):
         return write_bundle(bundle, _page(bundle, out))
-    return write_as(bundle, out)
+    export = next((made for ending, made in VIEW_EXPORTS.items() if name.endswith(ending)), None)
+    return write_as(bundle, out) if export is None else export(_view(bundle, out))
 
 
 def _page(bundle: Bundle, out: str) -> str:
+    return page_html(_view(bundle, out), Hashes())
+
+
+def _view(bundle: Bundle, out: str) -> View:
     name = Path(out).name
-    return page_html(view_of([ViewedFile(name, "bundle", bundle, name)]), Hashes())
+    return view_of([ViewedFile(name, "bundle", bundle, name)])

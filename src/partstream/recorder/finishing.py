@@ -10,13 +10,17 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.forms import write_as
 from partstream.bundles.partial import read_partial
 from partstream.bundles.redaction import redact
 
-__all__ = ["finish"]
+__all__ = ["finish", "step_back"]
+
+_LOWER_PRIORITY: Final = 10
+"""What is added to the niceness of a process that works beside the proxy."""
 
 
 def finish(part: Path, file: Path) -> None:
@@ -43,5 +47,12 @@ def finish(part: Path, file: Path) -> None:
     part.unlink()
 
 
+def step_back() -> None:
+    """Lets all other processes go first: answers that go by do not wait for this one."""
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(_LOWER_PRIORITY)
+
+
 if __name__ == "__main__":
+    step_back()
     finish(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -17,6 +17,7 @@ from partstream.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedEx
 from partstream.bundles.partial import PartialRecording, read_partial
 from partstream.inspector.answer_view import view_of_exchange
 from partstream.json_codec import dumps, loads
+from partstream.recorder.finishing import step_back
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -143,4 +144,5 @@ def _serve(asked: BinaryIO, answered: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
+    step_back()
     _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,1 @@
+"""What the recording proxy costs: `make bench-record`."""
