@@ -99,7 +99,7 @@ def _error(error: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _facts(answer: Mapping[str, Any]) -> str:
-    rows = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in facts_of(answer))
+    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
     return f'<dl class="facts">{rows}</dl>'
 
 
