@@ -173,6 +173,17 @@ def test_a_server_is_not_blamed_for_what_the_recording_leaves_out():
     )
 
 
+def test_what_a_connection_broke_with_is_no_error_of_a_provider():
+    """A proxy records the error of its own client."""
+    reset = RecordedError("ReadError", "[Errno 104] Connection reset by peer")
+    (shown,) = view_of([ViewedFile("f", "bundle", bundle(exchange(SOME, how=HowEnded.CUT, error=reset)))])["answers"]
+    assert shown["violations"] == []
+    assert shown["blame"]["who"] == "network"
+    agent = bundle(answers=[answer([(1.0, TextPart("a"))], outcome="failed", error=RecordedError("KeyError", "'x'"))])
+    (shown,) = view_of([ViewedFile("f", "bundle", agent)])["answers"]
+    assert [one["rule"] for one in shown["violations"]] == ["failure.language-model-error"]
+
+
 UPSTREAM_ERRORS = [
     name
     for name in errors.__all__

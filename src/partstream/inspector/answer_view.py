@@ -211,11 +211,21 @@ class _Subject:
         return judge(
             parts,
             outcome=self._outcome(),
-            error=None if (error := self._error()) is None else raised(error),
+            error=self._rejected_with(),
             tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
             namespace=namespace,
             last_event=self._last_event(),
         )
+
+    def _rejected_with(self) -> BaseException | None:
+        """The error that whoever asked was given: that of the host where it is known, else the one that reading found.
+
+        What a connection broke with, below the protocol, nobody is given.
+        """
+        told = None if self.answer is None else self.answer.error
+        if told is not None and (self._is_reported or self.exchange is None):
+            return raised(told)
+        return self.read.error or (self.read.finish.error if self.read.finish else None)
 
     def _last_event(self) -> int | None:
         """The number of the event that ended the answer; that of the last one where none did."""
