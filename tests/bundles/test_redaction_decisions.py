@@ -276,7 +276,7 @@ def test_without_redaction_everything_stays_and_is_marked() -> None:
 
 
 def test_the_report_counts_by_rule_shows_ten_samples_and_names_the_texts_that_stay() -> None:
-    events = [{"type": "t", "text": f"Text {at} with sk-proj-aB3dE5gH7jK9mN1pQ3"} for at in range(20)]
+    events = [{"type": "t", "text": f"Text {at} with sk-proj-aB3dE5gH7jK9mN1pQ3."} for at in range(20)]
     plain = {"type": "t", "other": "stays as it is"}
     data = b"".join(json.dumps(event).encode() + b"\n" for event in [*events, plain])
     _, report = _redacted(data, level=RedactionLevel.KEYS)
