@@ -167,7 +167,7 @@
     const factor = [1, 2, 5].find((one) => rough <= one * power) ?? 10;
     const step = Math.max(isOrdered() ? 1 : 1e-3, power * factor);
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-      const name = isOrdered() ? number(at) : at === 0 ? "0" : lengthOf(Math.round(at * 1e6) / 1e6);
+      const name = isOrdered() ? number(at) : momentOf(at, step);
       const place = x(at).toFixed(1);
       svg.append(
         element("svg:line", { x1: place, x2: place, y1: AXIS - 6, y2: height, class: "grid" }),
@@ -179,6 +179,13 @@
     const all = { y: 0, height: 3, x: GUTTER, width };
     const part = { ...all, x: (GUTTER + share(from)).toFixed(1), width: Math.max(6, share(to) - share(from)).toFixed(1) };
     svg.append(element("svg:rect", { ...all, class: "window-all" }), element("svg:rect", { ...part, class: "window" }));
+  }
+
+  /** A place of the axis, as fine as its step. @param {number} at @param {number} step */
+  function momentOf(at, step) {
+    const [unit, name] = at < 1000 ? [1, "ms"] : [1000, "s"];
+    const digits = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+    return at === 0 ? "0" : `${Number((at / unit).toFixed(digits))} ${name}`;
   }
 
   /** @param {SVGElement} svg @param {Band} band @param {Painter | null} painter
