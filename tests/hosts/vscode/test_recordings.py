@@ -188,6 +188,9 @@ def test_a_recording_can_be_shown_and_shared_after_it_was_made():
             assert told["preview"].startswith("1 answer, 1 request, ")
             assert "lengths, order and times stay" in told["preview"]
             assert "partstream.zip" in told["forms"][0]["endings"]
+            for form in told["forms"]:
+                name = f"answer.{form['endings'][0]}"
+                assert (await peer.call("languageModels/share", {"path": path, "name": name}))["content"], name
             shared = await peer.call("languageModels/share", {"path": path, "name": "answer.partstream.zip"})
             bundle = read_bundle(b64decode(shared["content"]))
             assert bundle.redaction is not None

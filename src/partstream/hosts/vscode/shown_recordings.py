@@ -101,30 +101,23 @@ def _page(bundle: Bundle, name: str, policy: Policy) -> str:
 
 
 def _shared(bundle: Bundle, name: str) -> bytes:
-    from partstream.bundles.files import BUNDLE_ENDING  # noqa: PLC0415 - at somebody's wish
-    from partstream.bundles.forms import write_as  # noqa: PLC0415 - the same
-    from partstream.bundles.redaction import redact  # noqa: PLC0415 - the same
-    from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - the same
-    from partstream.pages.policy import Hashes  # noqa: PLC0415 - the same
+    from partstream.bundles.redaction import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
 
-    redacted = redact(bundle)[0]
     try:
-        if name.lower().endswith(BUNDLE_ENDING):
-            return write_bundle(redacted, _page(redacted, name, Hashes()))
-        return write_as(redacted, name)
+        return shared_bytes(redact(bundle)[0], name)
     except UnexpectedValueError as error:
         raise InvalidParamsError("params.name", name, str(error)) from error
 
 
 def _preview(bundle: Bundle) -> wire.SharePreviewResult:
-    from partstream.bundles.forms import FORMS  # noqa: PLC0415 - at somebody's wish
-    from partstream.bundles.redaction import redact  # noqa: PLC0415 - the same
+    from partstream.bundles.redaction import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
 
     _, report = redact(bundle)
     forms: list[wire.ShareForm] = [
-        {"name": form.name, "endings": [ending.removeprefix(".") for ending in form.endings]}
-        for form in FORMS
-        if form.write is not None and form.looks is not None
+        {"name": name, "endings": [ending.removeprefix(".") for ending in endings]}
+        for name, endings in SHARED_FORMS.items()
     ]
     return {"preview": "\n".join(_lines(bundle, report)), "forms": forms}
 
