@@ -212,7 +212,6 @@ interface AnswerView {
   gaps: GapView[];
   notes: string[];
   result: ResultView[];
-  inner?: string[];
 }
 
 /** One place of two answers: the runs that stand for each other, None on the side that has none. */

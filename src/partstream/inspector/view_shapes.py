@@ -6,7 +6,7 @@ Places in the bytes are offsets into the body of the response. The events are nu
 
 from __future__ import annotations
 
-from typing import Final, Literal, NotRequired, TypedDict
+from typing import Final, Literal, TypedDict
 
 __all__ = [
     "FORMAT",
@@ -276,7 +276,6 @@ class AnswerView(TypedDict):
     gaps: list[GapView]
     notes: list[str]
     result: list[ResultView]
-    inner: NotRequired[list[str]]
 
 
 class ComparisonRow(TypedDict):

@@ -109,7 +109,7 @@
     });
     const heading = element("h2", { id: "result-title" }, "Result");
     const empty = drawn.length === 0 ? element("p", { class: "quiet" }, "No part came.") : null;
-    const notes = [...answer.notes, ...(answer.inner ?? [])].map((note) => element("p", { class: "note" }, note));
+    const notes = answer.notes.map((note) => element("p", { class: "note" }, note));
     inspect.refill(inspect.pane("result", "Result"), [heading, ...drawn.map(({ made }) => made), empty, unmapped(), ...notes]);
     mark();
   });
