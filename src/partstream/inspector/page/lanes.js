@@ -30,7 +30,7 @@
     end: ["end", "quiet"],
     error: ["cross", "red"],
     keepalive: ["dot", "quiet"],
-    unmapped: ["ring", "red"],
+    unmapped: ["ring", "orange"],
     other: ["short_bar", "quiet"],
   };
   const LANES = [
