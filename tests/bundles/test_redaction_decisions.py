@@ -138,6 +138,18 @@ def test_names_of_arguments_stay_and_values_go() -> None:
     assert len(hidden["arguments"]) == len(arguments)
 
 
+def test_items_of_a_request_keep_their_form_and_values_for_tools_do_not() -> None:
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Call Ada"}]}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "Ada"}
+    used = {"type": "tool_use", "name": "read_file", "input": {"type": "Ada", "items": [{"role": "Ada"}]}}
+    (event,) = _events({"model": "m1", "input": [said, output], "content": [used]})
+    first, second = event["input"]
+    assert (first["type"], first["role"], first["content"][0]["type"]) == ("message", "user", "input_text")
+    assert second["type"] == "function_call_output"
+    assert event["content"][0]["input"] == {"type": "Xxx", "items": [{"role": "Xxx"}]}
+    assert "Ada" not in json.dumps(event)
+
+
 def test_tools_of_vs_code_keep_their_names_and_others_get_one_of_the_same_length() -> None:
     names = ["read_file", "copilot_readFile", "acme_secret_tool", "acme_secret_tool", "other_tool", "x"]
     shown = [event["item"]["name"] for event in _events(*({"type": "y", "item": {"name": name}} for name in names))]

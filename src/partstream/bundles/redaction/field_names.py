@@ -70,6 +70,8 @@ _SECRETS: Final = re.compile(
 )
 _FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event", "$value", "tool_input"})
 """Objects whose fields a tool or a program has named: none of the names above means anything in them."""
+_ITEMS: Final = "input[]"
+"""The items of a request of OpenResponses; what a tool gets is an object, or stands deeper."""
 _FREE_UNDER: Final = frozenset({("function_response", "response"), ("output", "value"), ("", "state")})
 _WORDS_UNDER: Final = frozenset({("finish_reason", "raw"), ("finish_reason", "unified")})
 _NUMBERS_OF_TEXT: Final = words("bytes token_ids prompt_token_ids context tokens embedding")
@@ -121,7 +123,8 @@ def is_free(place: Place) -> bool:
     """Whether a tool or a program has named the field, or one that holds it."""
     inner, above = place, place.parent
     while above is not None:
-        if not inner.path.endswith("[]"):  # else it is a list, such as the items of a request
+        # A list is no such object, and those in the list of a request are its items.
+        if not inner.path.endswith("[]") and above.path != _ITEMS:
             outer = "" if above.parent is None else _snake(above.parent.name)
             if (name := _snake(above.name)) in _FREE or (outer, name) in _FREE_UNDER:
                 return True
