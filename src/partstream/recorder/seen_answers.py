@@ -32,6 +32,8 @@ __all__ = ["AnswerFacts", "SeenAnswers"]
 
 _LARGEST_JUDGED: Final = 8 * 1024 * 1024
 """Bytes of a body: a larger one takes seconds, in which answers that go on would be late."""
+_ASKED_WITH: Final = "POST"
+_FEW: Final = 16
 _OUTCOMES: Final = {HowEnded.CUT: "truncated", HowEnded.CANCELLED: "cancelled", HowEnded.NO_RESPONSE: "failed"}
 
 
@@ -76,10 +78,12 @@ class SeenAnswers:
 
     Attributes:
         answers: The last answers; their headers hold no keys.
+        beside: What went by beside them, such as lists of models: no page shows it, and no answer has to go for it.
     """
 
     def __init__(self, report: Callable[[AnswerFacts], object]) -> None:
         self.answers = LastAnswers()
+        self.beside = LastAnswers(_FEW, _LARGEST_JUDGED)
         self._report = report
         self._judging: set[asyncio.Task[None]] = set()
         self._process = JudgingProcess()
@@ -123,7 +127,8 @@ class _Watcher:
         self._bytes = 0
         self._status: int | None = None
         fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers]
-        self.answer = owner.answers.begin("record", model_asked(request))
+        kept_in = owner.answers if request.method == _ASKED_WITH else owner.beside
+        self.answer = kept_in.begin("record", model_asked(request))
         kept = KeptRequest(
             request.method,
             request.path,
