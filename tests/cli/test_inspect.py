@@ -85,6 +85,30 @@ def test_an_old_recording_without_a_clock_says_why_it_has_no_numbers():
     assert "All numbers: - (no clock in the recording)" in result.output
 
 
+def test_bytes_of_no_known_protocol_are_not_judged(tmp_path: Path):
+    file = tmp_path / "odd.sse"
+    file.write_bytes(b'data: {"foo":1}\n\n')
+    result = _run(file, "--text")
+    assert "Contract not judged: 24 not judged." in result.output
+    assert "breaks" not in result.output
+    assert "Went wrong" not in result.output
+    assert result.exit_code == 2
+
+
+def test_an_empty_file_is_named_once(tmp_path: Path):
+    file = tmp_path / "none.sse"
+    file.write_bytes(b"")
+    result = _run(file, "--text")
+    assert result.output.startswith(f"Error: cannot read {file}: got nothing, expected ")
+
+
+def test_pairs_are_named_where_they_can_be_compared(tmp_path: Path):
+    several = [exchange(paced(streams.usual()), number=number, answer=number) for number in (1, 2, 3)]
+    two, three = _written(tmp_path, bundle(*several[:2]), "two"), _written(tmp_path, bundle(*several), "three")
+    assert "see --compare" in _run(two, "--text").output
+    assert "see --compare" not in _run(three, "--text").output
+
+
 def test_json_is_the_whole_view(tmp_path: Path):
     result = _run(_written(tmp_path, WHOLE), "--json")
     view: dict[str, Any] = json.loads(result.output)
@@ -95,7 +119,7 @@ def test_json_is_the_whole_view(tmp_path: Path):
 def test_a_protocol_can_be_named_for_a_stream_that_does_not_tell_it(tmp_path: Path):
     file = tmp_path / "odd.sse"
     file.write_bytes(b'data: {"response":"x","done":false}\n\n')
-    assert _run(file, "--text").exit_code == 3
+    assert _run(file, "--text").exit_code == 2
     named = json.loads(_run(file, "--json", "--protocol", "openresponses").output)
     assert named["answers"][0]["protocol"]["name"] == "openresponses"
 

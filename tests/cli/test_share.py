@@ -51,6 +51,14 @@ def test_what_is_written_holds_neither_keys_nor_texts(recording: Path, tmp_path:
     assert "lengths and structure stay" in result.output
 
 
+def test_one_exchange_of_a_recording_is_shared(tmp_path: Path) -> None:
+    two = [exchange(paced([streams.created(), streams.completed()]), number=number, answer=number) for number in (1, 2)]
+    file, out = tmp_path / "two.partstream.zip", tmp_path / "one.partstream.zip"
+    file.write_bytes(write_bundle(bundle(*two)))
+    assert _run(f"{file}#2", out).exit_code == 0
+    assert [one.number for one in read_bundle(out.read_bytes()).exchanges] == [2]
+
+
 def test_several_files_are_written_at_once(recording: Path, tmp_path: Path) -> None:
     outs = [tmp_path / "a.partstream.zip", tmp_path / "a.html"]
     assert _run(recording, *outs).exit_code == 0

@@ -92,9 +92,17 @@ def content_of(exchange: RecordedExchange, path: str, protocol: str | None = Non
     except CaptureError as error:
         raise RecordingError(path, str(error)) from error
     if name is None or protocol is not None:
-        next(read_recording(data, named, protocol), None)
+        _check(data, named, protocol, path)
     row, framing = wire_of(data, named, name, path)
     return Content(ContentForm.STREAM, row, framing, data, data != body)
+
+
+def _check(data: bytes, named: str, protocol: str | None, path: str) -> None:
+    """Refuses what holds no event; the error names what people know, and not what the body was called here."""
+    try:
+        next(read_recording(data, named, protocol), None)
+    except RecordingError as error:
+        raise RecordingError(path, error.reason) from error
 
 
 def answers_in(bundle: Bundle) -> tuple[RecordedExchange, ...]:

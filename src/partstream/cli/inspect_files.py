@@ -63,12 +63,12 @@ def last_answer() -> ViewedFile:
 
 
 def bundle_named(name: str) -> Bundle:
-    """What a file holds, `-` for standard input.
+    """What a file holds, `-` for standard input; of `FILE#2`, its second exchange.
 
     Raises:
         UnreadableRecordingError: It cannot be read.
     """
-    return _read(name)[1]
+    return _file(name, None).bundle
 
 
 def _read(name: str) -> tuple[bytes, Bundle]:
@@ -78,7 +78,8 @@ def _read(name: str) -> tuple[bytes, Bundle]:
     except RecordingError as error:
         raise UnreadableRecordingError(printable(str(error))) from error
     except BundleError as error:
-        raise UnreadableRecordingError(printable(f"cannot read {name}: {error}")) from error
+        said = str(error) if error.where == name else f"{name}: {error}"
+        raise UnreadableRecordingError(printable(f"cannot read {said}")) from error
 
 
 def _file(name: str, protocol: str | None) -> ViewedFile:

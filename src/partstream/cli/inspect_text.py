@@ -10,6 +10,7 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
+from partstream.inspector.answer_view import UNKNOWN
 from partstream.inspector.view import view_of
 from partstream.json_codec import dumps
 from partstream.outputs import Outcome
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exit_code_of_view", "print_json", "print_text", "summary"]
 
+_TWO: Final = 2
 _MOST_VIOLATIONS: Final = 5
 _MOST_NUMBERS: Final = 8
 """Numbers of events that are listed."""
@@ -65,6 +67,8 @@ def _exit_code(answer: AnswerView) -> ExitCode:
         return ExitCode.FOUND
     if answer["outcome"] == Outcome.TRUNCATED:
         return ExitCode.TRUNCATED
+    if answer["outcome"] == UNKNOWN:
+        return ExitCode.UNUSABLE
     return ExitCode.FAILED if answer["outcome"] == Outcome.FAILED else ExitCode.FINE
 
 
@@ -76,7 +80,8 @@ def summary(view: View) -> Iterator[_Line]:
         if number:
             yield "", ""
         yield from _answer(answer)
-    for comparison in view["comparisons"]:
+    # Of more, a table of every pair says nothing, and --compare takes two.
+    for comparison in view["comparisons"] if len(view["answers"]) == _TWO else ():
         places = sum(not row["same"] for row in comparison["rows"])
         same = "the same parts" if comparison["same"] else f"different in {places} places"
         yield f"\nAnswers {comparison['left']} and {comparison['right']}: {same}; see --compare.", "bold"
@@ -122,7 +127,8 @@ def _verdict(answer: AnswerView) -> str:
     verdict = answer["verdict"]
     counts = (("kept", "kept"), ("broken", "broken"), ("warnings", "warned of"), ("notJudged", "not judged"))
     said = ", ".join(f"{verdict[key]} {word}" for key, word in counts if verdict[key])  # type: ignore[literal-required]
-    return f"Contract {'broken' if verdict['broken'] else 'kept'}: {said}."
+    word = "broken" if verdict["broken"] else "kept" if verdict["kept"] else "not judged"
+    return f"Contract {word}: {said}."
 
 
 def _wrong(answer: AnswerView) -> Iterator[_Line]:

@@ -24,7 +24,7 @@ from partstream.inspector.heads import (
     usage_shown,
 )
 from partstream.inspector.host_lane import flushes
-from partstream.inspector.judged import Judged, judge
+from partstream.inspector.judged import Judged, judge, unjudged
 from partstream.inspector.numbers import Measured, numbers_of
 from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchange
 from partstream.inspector.reported import as_reported, differs
@@ -32,6 +32,7 @@ from partstream.inspector.runs import milliseconds, parts_shown, results_shown, 
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
 from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.recording import RecordingError
 from partstream.protocols.tapped_reader import END_OF_BYTES
 
 if TYPE_CHECKING:
@@ -53,14 +54,15 @@ if TYPE_CHECKING:
         ViolationView,
     )
 
-__all__ = ["view_of_answer", "view_of_exchange"]
+__all__ = ["UNKNOWN", "view_of_answer", "view_of_exchange"]
 
 _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
-_UNKNOWN: Final = "unknown"
+UNKNOWN: Final = "unknown"
+"""The outcome of an answer of which no protocol is known, and the ending of bytes of which nobody knows the rest."""
 _CANCELLED: Final = "cancelled"
 _SUCCESS: Final = range(200, 300)
-_WHOLE: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value})
+_NOT_WRONG: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value, UNKNOWN})
 
 
 def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> AnswerView:
@@ -130,7 +132,7 @@ class _Subject:
             "framing": read.framing,
             "model": self._model(),
             "outcome": self._outcome(),
-            "ending": None if exchange is None else exchange.end.how.value,
+            "ending": self._ending(),
             "error": error_shown(self._error()),
             "wrong": self._wrong(judged),
             "blame": self._blame(judged, lost),
@@ -155,6 +157,11 @@ class _Subject:
     @property
     def _is_reported(self) -> bool:
         return self.answer is not None and bool(self.answer.reported)
+
+    @property
+    def _is_unread(self) -> bool:
+        """Whether nothing is known of the answer: its protocol is not, and no host has told its parts."""
+        return isinstance(self.read.error, RecordingError) and not self._is_reported
 
     @property
     def _has_clock(self) -> bool:
@@ -190,7 +197,9 @@ class _Subject:
             return finish.outcome.value
         if exchange is None:
             return Outcome.COMPLETED.value
-        return _CANCELLED if exchange.end.how is HowEnded.CANCELLED else Outcome.FAILED.value
+        if exchange.end.how is HowEnded.CANCELLED:
+            return _CANCELLED
+        return UNKNOWN if self._is_unread else Outcome.FAILED.value
 
     def _error(self) -> BaseException | RecordedError | None:
         """What went wrong: below the protocol, else in it, else as the host was told."""
@@ -207,6 +216,8 @@ class _Subject:
         return self._judge(self.parts, None if self._is_reported else StreamOptions().call_id_prefix)
 
     def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
+        if self._is_unread:
+            return unjudged()
         row = self.read.protocol
         return judge(
             parts,
@@ -232,12 +243,17 @@ class _Subject:
         ended = (event.number for event in self.read.events if any(isinstance(one, Finish) for one in event.outputs))
         return next(ended, len(self.read.events) or None)
 
+    def _ending(self) -> str | None:
+        """How the bytes ended; None where only the end of a file says that they were whole."""
+        known = self._known_ending()
+        return None if known == UNKNOWN else known
+
     def _known_ending(self) -> str | None:
         """How the bytes ended. A stream without a clock was recorded by somebody who may have lost the rest."""
         if self.exchange is None:
             return None
         how = self.exchange.end.how
-        return _UNKNOWN if how is HowEnded.WHOLE and not self._has_clock else how.value
+        return UNKNOWN if how is HowEnded.WHOLE and not self._has_clock else how.value
 
     def _wrong(self, judged: Judged) -> int | None:
         """The event at which the answer went wrong: that of a broken MUST, of an error, or the last whole one."""
@@ -247,7 +263,7 @@ class _Subject:
         error = next((event.number for event in failed if event.name != END_OF_BYTES), None)
         if first is not None or error is not None:
             return min(number for number in (first, error) if number is not None)
-        return None if self._outcome() in _WHOLE else self._last_whole_event()
+        return None if self._outcome() in _NOT_WRONG else self._last_whole_event()
 
     def _last_whole_event(self) -> int | None:
         return next((event.number for event in reversed(self.read.events) if event.data), None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.inspector.reading import CompletedPart
     from partstream.inspector.view_shapes import VerdictView, ViolationView
 
-__all__ = ["Judged", "judge"]
+__all__ = ["Judged", "judge", "unjudged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,11 @@ def judge(
         tuple(_violation(one, parts, last_event) for one in checker.violations),
         _verdict(checker, is_vacuous=not parts and error is not None),
     )
+
+
+def unjudged() -> Judged:
+    """What the contract says of bytes that nobody can read: nothing."""
+    return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
 
 
 def _verdict(checker: ContractChecker, *, is_vacuous: bool) -> VerdictView:

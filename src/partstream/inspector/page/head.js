@@ -9,8 +9,9 @@
   const SIGNS = { bad: "✗", unsure: "!", good: "✓" };
 
   /** @param {VerdictView} verdict */
-  function verdictWords({ broken, warnings }) {
-    const words = broken ? `contract: ${broken} broken` : "contract kept";
+  function verdictWords({ kept, broken, warnings }) {
+    const judged = kept || warnings ? "contract kept" : "contract not judged";
+    const words = broken ? `contract: ${broken} broken` : judged;
     return words + (warnings ? `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}` : "");
   }
 
@@ -22,7 +23,7 @@
   }
 
   /** @param {AnswerView} answer @returns {[string, string | null | undefined | false][]} */
-  function factsOf({ request, response, protocol, model, host, startedAt, finishReason, ending, usage }) {
+  function factsOf({ request, response, protocol, model, host, startedAt, finishReason, ending, events, usage }) {
     return [
       ["Request", request && `${request.method} ${request.path}`],
       ["Response", response && `${response.status} ${response.reason}`.trim()],
@@ -31,7 +32,7 @@
       ["Host", host],
       ["Started", startedAt],
       ["Finish reason", finishReason && finishReason.unified + (finishReason.raw ? ` (${finishReason.raw})` : "")],
-      ["Bytes ended", ending],
+      ["Bytes ended", ending ?? (events.length > 0 && "-")],
       ["Usage", usage && `${usage.rows.map(([label, count]) => `${label} ${count.toLocaleString("en-US")}`).join(", ")} (${usage.source})`],
     ];
   }
@@ -49,7 +50,7 @@
   /** @param {AnswerView} answer */
   function verdictLine(answer) {
     const { verdict, outcome, blame } = answer;
-    const how = verdict.broken ? "bad" : verdict.warnings ? "unsure" : "good";
+    const how = verdict.broken ? "bad" : verdict.warnings || !verdict.kept ? "unsure" : "good";
     const outcomeHow = GOOD.includes(outcome) ? "good" : outcome === "failed" ? "bad" : "unsure";
     return element(
       "div",

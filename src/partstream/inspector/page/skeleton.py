@@ -63,7 +63,8 @@ def source_sentence(view: Mapping[str, Any]) -> str:
 def verdict_words(verdict: Mapping[str, Any]) -> str:
     """The verdict on the contract in a few words."""
     broken, warnings = verdict["broken"], verdict["warnings"]
-    words = f"contract: {broken} broken" if broken else "contract kept"
+    is_judged = verdict["kept"] or warnings
+    words = f"contract: {broken} broken" if broken else "contract kept" if is_judged else "contract not judged"
     return words + (f", {warnings} {'warning' if warnings == 1 else 'warnings'}" if warnings else "")
 
 
@@ -79,7 +80,7 @@ def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Host", answer["host"]),
         ("Started", answer["startedAt"]),
         ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
-        ("Bytes ended", answer["ending"]),
+        ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
         ("Usage", usage and _usage(usage)),
     )
     return [(name, str(value)) for name, value in facts if value]
