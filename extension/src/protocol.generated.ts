@@ -40,12 +40,6 @@ export interface InspectResult {
   isOff: boolean;
 }
 
-/** The last answer, written to a file; null where there is none. `isOff` tells that a setting wants none kept. */
-export interface LastAnswerResult {
-  recording: RecordedFile | null;
-  isOff: boolean;
-}
-
 /**
  * A recording as a file, without keys; texts are in it.
  *
@@ -639,9 +633,7 @@ export interface Requests {
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
   /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
   "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
-  /** Writes the last answer, also one that goes on, to a file of the user's data folder, without keys. */
-  "languageModels/lastAnswer": { params: null; result: LastAnswerResult };
-  /** Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has ended. */
+  /** Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; languageModels/didRecord follows when it has ended. */
   "languageModels/recordNext": { params: RecordNextParams; result: null };
   /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */
   "languageModels/inspect": { params: InspectParams; result: InspectResult };

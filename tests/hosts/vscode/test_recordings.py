@@ -19,6 +19,8 @@ from partstream.testing import ReplayUpstream
 from .in_process import Peer, run, serving
 
 KEY = "sk-test-0123456789"
+NONCE = "0123456789abcdef"
+COPILOT = {"requestInitiator": "github.copilot-chat", "modelOptions": {}}
 
 
 def group_of(upstream: ReplayUpstream, **configuration: Any) -> dict[str, Any]:
@@ -37,6 +39,10 @@ def opened(recording: Any) -> Bundle:
     return read_bundle(Path(recording["path"]).read_bytes())
 
 
+async def inspected(peer: Peer, path: str | None = None) -> Any:
+    return await peer.call("languageModels/inspect", {"nonce": NONCE, "source": "", "path": path})
+
+
 async def recorded(peer: Peer) -> Any:
     said = await peer.until(
         lambda message: isinstance(message, Notification) and message.method == "languageModels/didRecord"
@@ -44,13 +50,12 @@ async def recorded(peer: Peer) -> Any:
     return said.params
 
 
-def test_the_last_answer_is_there_without_anybody_having_asked_before():
+def test_a_recorded_answer_has_what_the_server_sent_and_what_the_host_got_and_no_key():
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
-            assert await peer.call("languageModels/lastAnswer") == {"recording": None, "isOff": False}
+            await peer.call("languageModels/recordNext", {"isOn": True})
             request_id = await asked(peer, upstream)
-            result = await peer.call("languageModels/lastAnswer")
-            recording = result["recording"]
+            recording = (await recorded(peer))["recording"]
             assert (recording["model"], recording["outcome"], recording["answers"]) == ("text", "completed", 1)
             bundle = opened(recording)
             (exchange,) = bundle.exchanges
@@ -76,8 +81,9 @@ def test_the_last_answer_is_there_without_anybody_having_asked_before():
 def test_a_failing_answer_has_its_error_and_each_attempt():
     async def test() -> None:
         async with ReplayUpstream(fault="status=500") as upstream, serving() as peer:
+            await peer.call("languageModels/recordNext", {"isOn": True})
             await asked(peer, upstream, retry={"attempts": 3, "firstWait": 0.01})
-            bundle = opened((await peer.call("languageModels/lastAnswer"))["recording"])
+            bundle = opened((await recorded(peer))["recording"])
             (answer,) = bundle.answers
             assert answer.outcome == "failed"
             assert answer.error is not None
@@ -105,7 +111,7 @@ def test_a_setting_keeps_nothing_and_what_is_asked_for_all_the_same():
     async def test() -> None:
         async with ReplayUpstream() as upstream, serving() as peer:
             await asked(peer, upstream, capture="off")
-            assert (await peer.call("languageModels/lastAnswer"))["recording"] is None
+            assert (await inspected(peer))["html"] is None
             await peer.call("languageModels/recordNext", {"isOn": True})
             await asked(peer, upstream, capture="off")
             assert opened((await recorded(peer))["recording"]).exchanges
@@ -119,7 +125,7 @@ def test_the_environment_switches_it_off_for_every_provider(monkeypatch: pytest.
     async def test() -> None:
         async with ReplayUpstream() as upstream, serving() as peer:
             await asked(peer, upstream)
-            assert await peer.call("languageModels/lastAnswer") == {"recording": None, "isOff": True}
+            assert await inspected(peer) == {"html": None, "isOff": True}
 
     run(test())
 
@@ -151,14 +157,6 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
             assert "could not be written" in said["problem"]
 
     run(test())
-
-
-NONCE = "0123456789abcdef"
-COPILOT = {"requestInitiator": "github.copilot-chat", "modelOptions": {}}
-
-
-async def inspected(peer: Peer, path: str | None = None) -> Any:
-    return await peer.call("languageModels/inspect", {"nonce": NONCE, "source": "", "path": path})
 
 
 def test_the_last_answer_of_a_chat_is_a_page_for_a_webview():

@@ -131,17 +131,11 @@ _ROWS = (
         "succeeds.",
     ),
     _request(
-        "languageModels/lastAnswer",
-        None,
-        wire.LastAnswerResult,
-        "Writes the last answer, also one that goes on, to a file of the user's data folder, without keys.",
-    ),
-    _request(
         "languageModels/recordNext",
         wire.RecordNextParams,
         None,
-        "Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has "
-        "ended.",
+        "Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; "
+        "languageModels/didRecord follows when it has ended.",
     ),
     _request(
         "languageModels/inspect",

@@ -83,16 +83,6 @@ class HostRecordings:
         answer = self._newest()
         return None if answer is None else await self._bundle([answer])
 
-    async def last_answer(self) -> wire.LastAnswerResult:
-        """Writes the last answer to a file.
-
-        Raises:
-            OSError: The system refuses.
-        """
-        answer = self._newest()
-        recording = None if answer is None else await self._write([answer])
-        return {"recording": recording, "isOff": is_off_here()}
-
     async def aclose(self) -> None:
         """Closes the door, and waits until recordings are written."""
         if self._door is not None:

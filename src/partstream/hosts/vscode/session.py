@@ -148,7 +148,6 @@ class Session:
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
             "languageModels/tryServer": self._try_server,
-            "languageModels/lastAnswer": self._last_answer,
             "languageModels/recordNext": self._record_next,
             "languageModels/inspect": self._inspect,
             "languageModels/sharePreview": self._share_preview,
@@ -324,9 +323,6 @@ class Session:
         self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
         result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
         return result
-
-    async def _last_answer(self, _: None, running: _Running) -> wire.LastAnswerResult:
-        return await self._recordings.last_answer()
 
     async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
         self._recordings.record_next(is_on=params["isOn"])

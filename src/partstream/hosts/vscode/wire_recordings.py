@@ -9,7 +9,6 @@ __all__ = [
     "DidRecordParams",
     "InspectParams",
     "InspectResult",
-    "LastAnswerResult",
     "RecordNextParams",
     "RecordedFile",
     "ShareForm",
@@ -31,13 +30,6 @@ class RecordedFile(TypedDict):
     model: str | None
     outcome: Literal["completed", "incomplete", "failed", "truncated", "cancelled"] | None
     answers: int
-
-
-class LastAnswerResult(TypedDict):
-    """The last answer, written to a file; null where there is none. `isOff` tells that a setting wants none kept."""
-
-    recording: RecordedFile | None
-    isOff: bool
 
 
 class RecordNextParams(TypedDict):
