@@ -174,6 +174,21 @@ def test_a_page_in_a_file_does_not_say_where_the_recording_is_kept(tmp_path: Pat
     assert str(tmp_path) not in page
 
 
+def test_a_page_is_not_written_over_the_recording(tmp_path: Path):
+    file = _written(tmp_path, WHOLE)
+    result = _run(file, "--html", file)
+    assert (result.exit_code, "is the recording itself" in result.output) == (2, True)
+    assert file.read_bytes() == write_bundle(WHOLE)
+
+
+def test_another_protocol_has_no_types_of_events_that_are_gone(tmp_path: Path):
+    chunk = {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    other = exchange([(1.0, b"data: " + json.dumps(chunk).encode() + b"\n\n")], protocol="chat-completions")
+    files = _written(tmp_path, WHOLE, "one"), _written(tmp_path, bundle(other), "other")
+    told = json.loads(_run("--compare", "--json", *files).output)
+    assert "types" not in {worse["kind"] for worse in told["regressions"]}
+
+
 def test_a_page_in_a_file_holds_no_hundred_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("partstream.cli.inspect_html.MOST_BYTES", 1000)
     result = _run(_written(tmp_path, WHOLE), "--html", tmp_path / "out.html")

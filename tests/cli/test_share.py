@@ -59,6 +59,20 @@ def test_one_exchange_of_a_recording_is_shared(tmp_path: Path) -> None:
     assert [one.number for one in read_bundle(out.read_bytes()).exchanges] == [2]
 
 
+@pytest.mark.parametrize("suffix", ["", "#1"])
+def test_the_recording_itself_is_not_written_over(recording: Path, suffix: str) -> None:
+    before = recording.read_bytes()
+    result = _run(f"{recording}{suffix}", recording)
+    assert (result.exit_code, "is the recording itself" in result.output) == (2, True)
+    assert recording.read_bytes() == before
+
+
+def test_what_is_left_is_looked_at_in_a_file_that_can_be_read_again(recording: Path, tmp_path: Path) -> None:
+    page, har = tmp_path / "a.html", tmp_path / "a.har"
+    assert "--what-is-in-it" not in _run(recording, page).output
+    assert f"partstream inspect {har} --what-is-in-it" in _run(recording, page, har).output.replace("\n", "")
+
+
 def test_several_files_are_written_at_once(recording: Path, tmp_path: Path) -> None:
     outs = [tmp_path / "a.partstream.zip", tmp_path / "a.html"]
     assert _run(recording, *outs).exit_code == 0

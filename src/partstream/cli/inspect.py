@@ -10,6 +10,7 @@ import click
 from partstream.bundles.exchange import RedactionLevel
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.inspect_files import files_named, last_answer
+from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import protocol_option
 
@@ -104,6 +105,8 @@ def command(
             from partstream.cli.inspect_page import show_live  # noqa: PLC0415 - a server, which most calls need not
 
             context.exit(show_live(opens_browser=not no_browser))
+        if wanted["html"] is not None:
+            spare_recordings(names, wanted["html"])
         files = [last_answer()] if last else files_named(names, protocol)
         chosen = RedactionLevel(level or RedactionLevel.STRUCTURE)
         context.exit(_show(files, _Wanted(level=chosen, opens_browser=not no_browser, **wanted)))

@@ -15,17 +15,18 @@ from partstream.bundles.content import answers_in, content_of
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
+from partstream.cli.rendering import printable
 from partstream.protocols.recording import RecordingError, read_recording
 from partstream.upstreams.recorded import recorded_outputs, reported_outputs, timed_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.outputs import StreamOptions, StreamOutput
 
-__all__ = ["PACE", "OpenedRecordings", "Recording", "chosen_exchange", "notice", "open_recordings"]
+__all__ = ["PACE", "OpenedRecordings", "Recording", "chosen_exchange", "notice", "open_recordings", "spare_recordings"]
 
 _CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
@@ -158,6 +159,25 @@ def chosen_exchange(file: str) -> tuple[str, int | None]:
     if match is None or Path(file).exists():
         return file, None
     return match[1], int(match[2])
+
+
+def spare_recordings(files: Iterable[str], out: str) -> None:
+    """Refuses to write what is made of recordings over one of them: what it holds cannot be had again.
+
+    Args:
+        files: The recordings, each also as `FILE#2`; `-` is standard input.
+        out: The file to write; `-` is standard output.
+
+    Raises:
+        UsageError: It is one of the recordings.
+    """
+    for file in files:
+        try:
+            is_same = Path(chosen_exchange(file)[0]).samefile(out)
+        except OSError:
+            continue
+        if is_same:
+            raise click.UsageError(f"{printable(out)} is the recording itself, which would be lost; name another file")
 
 
 def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:

@@ -13,8 +13,9 @@ from partstream.bundles.redaction import redact
 from partstream.cli.console import make_console
 from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
+from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.rendering import printable
-from partstream.cli.shared_files import ENDINGS, check_name, write_shared
+from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,6 +65,7 @@ def command(
         raise click.UsageError(f"name a file to write: its ending is one of {', '.join(ENDINGS)}")
     for out in outs:
         check_name(out)
+        spare_recordings(() if name is None else (name,), out)
     chosen = RedactionLevel(level)
     bundle = last_answer().bundle if name is None else bundle_named(name)
     shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
@@ -76,9 +78,13 @@ def command(
         console.print(Text(f"{printable(out)}: {size:,} bytes"))
     console.print(Text(f"{_what(chosen, keep)}.", "bold red" if chosen is RedactionLevel.NONE else ""))
     if chosen is not RedactionLevel.NONE:
-        console.print(
-            Text(f"{_total(report)}. See what is left: partstream inspect {printable(outs[0])} --what-is-in-it")
+        read_again = next((out for out in outs if out.lower().endswith(READ_AGAIN)), None)
+        look = (
+            ""
+            if read_again is None
+            else f" See what is left: partstream inspect {printable(read_again)} --what-is-in-it"
         )
+        console.print(Text(f"{_total(report)}.{look}"))
 
 
 def _what(level: RedactionLevel, keep: tuple[str, ...]) -> str:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.bundles.errors import BundleError
+from partstream.bundles.forms import FORMS
 from partstream.cli.rendering import printable
 from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
 
-__all__ = ["ENDINGS", "check_name", "write_shared"]
+__all__ = ["ENDINGS", "READ_AGAIN", "check_name", "write_shared"]
 
 ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
 """The endings of names, one for each form that is written."""
+READ_AGAIN: Final = tuple(ending for form in FORMS if form.write and form.read for ending in form.endings)
+"""The endings of what is a recording again; a page or a summary of one is not."""
 
 
 def check_name(out: str) -> None:

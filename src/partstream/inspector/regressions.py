@@ -67,7 +67,10 @@ def _more(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
 
 
 def _types(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
-    """Types of events that are gone. New ones that are understood make nothing worse."""
+    """Types of events that are gone. New ones that are understood make nothing worse, nor does another protocol."""
+    protocols = [one["protocol"]["name"] for one in (old, new) if one["protocol"] is not None]
+    if len(set(protocols)) > 1:
+        return
     types = {event["type"] for event in new["events"]}
     for kind in dict.fromkeys(event["type"] for event in old["events"] if event["kind"] != "keepalive"):
         if kind not in types:
