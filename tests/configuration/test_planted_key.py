@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -20,7 +21,8 @@ from partstream.testing.steps import Send, Step, document, event_stream
 from partstream.upstreams import GatewayProvider
 from upstreams.upstreams import LIMITS, RETRY, ask, run, server_of
 
-KEY = "sk-planted-4f1d0c9ba37e"
+# The search below reads all command lines of this machine: no other test, and no other run, may have the same key.
+KEY = f"sk-planted-{token_hex(6)}"
 SOURCES = (
     "apiKey of a group",
     "apiKey of the environment",
