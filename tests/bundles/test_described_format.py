@@ -17,7 +17,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "bundles.md").read_text()
 
 
 def _reader_of_the_page() -> Any:
-    (source,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (source,) = (block for block in blocks if "def read_bundle" in block)
     names: dict[str, Any] = {}
     exec(source, names)  # noqa: S102 - what the page tells people to write
     return names["read_bundle"]
