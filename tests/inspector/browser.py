@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 from asyncio import events
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize
 
 # As in e2e/setup.sh, which installs one where there is none.
 NAMES = (os.environ.get("CHROMIUM", "chromium"), "chromium", "chromium-browser", "google-chrome")
+
+USUAL_SIZE: ViewportSize = {"width": 1280, "height": 900}
 
 # The policy is watched in the page itself, too: not every violation reaches the console.
 WATCH_POLICY = """
@@ -86,6 +89,15 @@ class Watched:
         context.on("console", self._on_console)
         context.on("weberror", lambda error: self.offences.append(f"uncaught: {error.error}"))
 
+    def take(self) -> list[str]:
+        """What there was since it was last asked for."""
+        taken, self.offences = self.offences, []
+        return taken
+
+    def assert_nothing(self) -> None:
+        """Fails where there was anything."""
+        assert not self.offences, "\n".join(["", *self.offences])
+
     def _on_request(self, request: Request) -> None:
         to = urlsplit(request.url)
         if to.scheme in {"data", "blob", "about"}:
@@ -102,26 +114,104 @@ class Watched:
             self.offences.append(f"console {message.type}: {message.text}")
 
 
+def _watched_context(browser: Browser) -> tuple[BrowserContext, Watched]:
+    context = browser.new_context(viewport=USUAL_SIZE, reduced_motion="reduce")
+    context.set_default_timeout(10_000)
+    watched = Watched()
+    watched.watch(context)
+    return context, watched
+
+
 @pytest.fixture
 def browser_context(running_browser: RunningBrowser) -> Iterator[BrowserContext]:
     """A context of the browser that is watched; nothing in it is left of other tests."""
     running_browser.take()
-    context = running_browser.browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(10_000)
-    watched = Watched()
-    watched.watch(context)
+    context, watched = _watched_context(running_browser.browser)
     try:
         yield context
     finally:
         context.close()
         running_browser.leave()
-    assert not watched.offences, "\n".join(["", *watched.offences])
+    watched.assert_nothing()
 
 
 @pytest.fixture
-def browser_page(browser_context: BrowserContext) -> Page:
-    """A page of 1280 to 900 pixels. At the end of the test it must have asked nobody else for anything."""
+def own_page(browser_context: BrowserContext) -> Page:
+    """A page for a test that does what no navigation undoes: stops the clock, or is followed by a server."""
     return browser_context.new_page()
+
+
+class SharedPage:
+    """One page for test after test: a page of its own would cost each of them a process of the browser."""
+
+    def __init__(self, running: RunningBrowser) -> None:
+        self._running = running
+        self._made: tuple[BrowserContext, Watched, Page] | None = None
+
+    @contextmanager
+    def lend(self) -> Iterator[Page]:
+        """Gives the page, empty and as it was in the beginning. A page that could not be emptied is given to nobody."""
+        self._running.take()
+        try:
+            context, watched, page = self._made or self._make()
+            self._made = None
+            try:
+                yield page
+            finally:
+                self._empty(context, page)
+            offences = watched.take()
+            self._made = context, watched, page
+        finally:
+            self._running.leave()
+        assert not offences, "\n".join(["", *offences])
+
+    def close(self) -> None:
+        """Closes the page; others that were left are closed with the browser."""
+        if self._made is not None:
+            self._running.take()
+            self._made[0].close()
+            self._running.leave()
+
+    def _make(self) -> tuple[BrowserContext, Watched, Page]:
+        context, watched = _watched_context(self._running.browser)
+        return context, watched, context.new_page()
+
+    @staticmethod
+    def _empty(context: BrowserContext, page: Page) -> None:
+        page.goto("about:blank")
+        page.set_viewport_size(USUAL_SIZE)
+        page.emulate_media(color_scheme="light", forced_colors="none", reduced_motion="reduce")
+        context.clear_permissions()
+        for other in context.pages:
+            if other is not page:
+                other.close()
+
+
+@pytest.fixture(scope="session")
+def shared_page(running_browser: RunningBrowser) -> Iterator[SharedPage]:
+    """The page that tests get one after another."""
+    shared = SharedPage(running_browser)
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def browser_page(shared_page: SharedPage) -> Iterator[Page]:
+    """A page of 1280 to 900 pixels. At the end of the test it must have asked nobody else for anything."""
+    with shared_page.lend() as page:
+        yield page
+
+
+def axe_findings(page: Page, *rules: str) -> list[str]:
+    """What axe finds by rules or tags of rules, by all that are usual where none is given."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    # Without this axe describes the elements that are as they should be, too, which takes longer than the search.
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = rules
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]} {node['failureSummary']}" for one in found for node in one["nodes"]]
 
 
 def open_file(page: Page, html: str, folder: Path) -> None:

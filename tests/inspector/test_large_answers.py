@@ -24,8 +24,8 @@ class LargeAnswer:
         """Nothing is open."""
 
 
-def test_an_answer_that_is_too_large_for_the_view_is_read_by_ranges(browser_page: Page):
-    page = browser_page
+def test_an_answer_that_is_too_large_for_the_view_is_read_by_ranges(own_page: Page):
+    page = own_page
     with served(LargeAnswer()) as running:
         page.goto(running.url)
         page.get_by_text("Choose an event of the list.").wait_for()

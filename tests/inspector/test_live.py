@@ -39,8 +39,8 @@ def end(running, captured):
     running.do(lambda: captured.end("completed"))
 
 
-def test_answers_appear_and_grow_and_the_selected_event_stays(browser_page: Page):
-    memory, page, reads = Memory(), browser_page, streams.usual()
+def test_answers_appear_and_grow_and_the_selected_event_stays(own_page: Page):
+    memory, page, reads = Memory(), own_page, streams.usual()
     with served(memory) as running:
         page.goto(running.url)
         page.get_by_text("Live: waiting for the first answer.").wait_for()
@@ -62,8 +62,8 @@ def test_answers_appear_and_grow_and_the_selected_event_stays(browser_page: Page
         assert page.evaluate("inspect.bytesOf(inspect.state.answer.bytes).length") == sum(map(len, reads))
 
 
-def test_a_page_that_is_paused_keeps_what_it_shows_and_catches_up(browser_page: Page):
-    memory, page, reads = Memory(), browser_page, streams.usual()
+def test_a_page_that_is_paused_keeps_what_it_shows_and_catches_up(own_page: Page):
+    memory, page, reads = Memory(), own_page, streams.usual()
     with served(memory) as running:
         page.goto(running.url)
         began = running.do(memory.begin)
@@ -165,8 +165,8 @@ def test_a_page_without_the_token_shows_nothing_and_says_how_to_open_it(running_
         running_browser.leave()
 
 
-def test_a_person_ends_the_server_from_the_page(browser_page: Page):
-    memory, page = Memory(), browser_page
+def test_a_person_ends_the_server_from_the_page(own_page: Page):
+    memory, page = Memory(), own_page
     with served(memory) as running:
         page.goto(running.url)
         page.get_by_role("button", name="End the server").click()
@@ -210,10 +210,10 @@ class Recorded:
 
 
 def test_an_answer_of_a_real_upstream_grows_in_the_page_while_the_recorder_forwards_it(
-    browser_page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_folder: Path
+    own_page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_folder: Path
 ):
     monkeypatch.setenv("PARTSTREAM_DATA", str(short_folder))
-    page, recorded = browser_page, Recorded(tmp_path)
+    page, recorded = own_page, Recorded(tmp_path)
     with served(recorded) as running:
         page.goto(running.url)
         page.get_by_text("Live: waiting for the first answer.").wait_for()

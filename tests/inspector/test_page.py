@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext, Locator, Page
+    from playwright.sync_api import Locator, Page
 
     Shown = Callable[..., Page]
 
@@ -263,11 +263,12 @@ def test_a_view_without_answers_says_so(browser_page: Page, tmp_path: Path):
     assert browser_page.get_by_text("No answer.").is_visible()
 
 
-def test_a_webview_offers_to_share_and_asks_vscode_for_nothing_else(browser_context: BrowserContext, shown: Shown):
-    browser_context.add_init_script(
+def test_a_webview_offers_to_share_and_asks_vscode_for_nothing_else(own_page: Page, tmp_path: Path):
+    page = own_page
+    page.add_init_script(
         "window.asked = []; window.acquireVsCodeApi = () => ({ postMessage: (one) => asked.push(one) })"
     )
-    page = shown()
+    open_file(page, page_html(view(), Hashes()), tmp_path)
     page.get_by_role("button", name="Save to share…").click()
     page.keyboard.press("Shift+s")
     assert page.evaluate("asked") == [{"type": "share"}, {"type": "share"}]

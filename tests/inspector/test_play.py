@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SELECTED = "inspect.state.selected"
 
 
-def test_an_answer_plays_at_its_own_pace_and_ten_times_as_fast(browser_page: Page, tmp_path: Path):
-    page = browser_page
+def test_an_answer_plays_at_its_own_pace_and_ten_times_as_fast(own_page: Page, tmp_path: Path):
+    page = own_page
     page.clock.install()
     open_file(page, page_html(view(), Hashes()), tmp_path)
     page.get_by_role("button", name="Play", exact=True).wait_for()
@@ -48,8 +48,8 @@ def test_an_answer_plays_at_its_own_pace_and_ten_times_as_fast(browser_page: Pag
     assert play.get_attribute("aria-pressed") == "false"
 
 
-def test_playing_stops_where_it_is_and_goes_on_from_what_a_person_selects(browser_page: Page, tmp_path: Path):
-    page = browser_page
+def test_playing_stops_where_it_is_and_goes_on_from_what_a_person_selects(own_page: Page, tmp_path: Path):
+    page = own_page
     page.clock.install()
     open_file(page, page_html(view(), Hashes()), tmp_path)
     play = page.get_by_role("button", name="Play", exact=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from inspector.browser import open_file
+from inspector.browser import axe_findings, open_file
 from pages.usage_views import NOW, answer, row, view
 from partstream.pages.policy import Hashes, Nonces
 from partstream.pages.usage_page import usage_html
@@ -34,16 +33,17 @@ def _webview_page(shown: UsageView) -> str:
     return usage_html(shown, NOW, Nonces("0123456789abcdef"), follows=True)
 
 
-def _violations(page: Page) -> list[str]:
-    return [f"{one['id']}: {node['html']}" for one in Axe().run(page).response["violations"] for node in one["nodes"]]
+def _short_view() -> UsageView:
+    """Everything that the page can show, once: axe looks at each row of a table for long."""
+    return view(*CONVERSATION, rows=LEDGER[:3])
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_page_is_accessible_in_light_and_dark(color_scheme: str, browser_page: Page, tmp_path: Path):
-    browser_page.emulate_media(color_scheme=color_scheme)
-    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+def test_the_page_is_accessible_in_light_and_dark(browser_page: Page, tmp_path: Path):
+    open_file(browser_page, usage_html(_short_view(), NOW, Hashes()), tmp_path)
     browser_page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert _violations(browser_page) == []
+    assert axe_findings(browser_page) == []
+    browser_page.emulate_media(color_scheme="dark")
+    assert axe_findings(browser_page, "color-contrast") == []
 
 
 def test_a_narrow_page_scrolls_in_its_plots_and_tables_alone(browser_page: Page, tmp_path: Path):
@@ -88,11 +88,11 @@ def test_a_webview_has_the_theme_of_vscode_whatever_the_system_prefers(
     theme: str, background: str, browser_page: Page, tmp_path: Path
 ):
     browser_page.emulate_media(color_scheme="light" if theme == "vscode-dark" else "dark")
-    open_file(browser_page, _webview_page(_view()), tmp_path)
+    open_file(browser_page, _webview_page(_short_view()), tmp_path)
     browser_page.evaluate("(theme) => document.body.classList.add(theme)", theme)
     shown = "() => getComputedStyle(document.body).backgroundColor"
     assert browser_page.evaluate(shown) == background
-    assert _violations(browser_page) == []
+    assert axe_findings(browser_page) == []
     browser_page.evaluate("document.documentElement.style.setProperty('--vscode-editor-background', '#102030')")
     assert browser_page.evaluate(shown) == "rgb(16, 32, 48)"
 

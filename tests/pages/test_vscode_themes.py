@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from inspector.browser import open_file
+from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.inspector.page import page_html
@@ -102,6 +101,5 @@ def test_every_text_can_be_read_in_the_themes_of_vscode(page: str, browser_page:
     unreadable = {}
     for theme, dress in THEMES.items():
         browser_page.evaluate(DRESS, dress)
-        found = Axe().run(browser_page, options={"runOnly": ["color-contrast"], "resultTypes": ["violations"]})
-        unreadable[theme] = [node["html"] for one in found.response["violations"] for node in one["nodes"]]
+        unreadable[theme] = axe_findings(browser_page, "color-contrast")
     assert unreadable == {theme: [] for theme in THEMES}
