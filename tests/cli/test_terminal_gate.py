@@ -87,8 +87,8 @@ def test_of_a_recording(events: list[dict[str, object]], tmp_path: Path):
     async def test() -> None:
         file = tmp_path / f"{NAME}.jsonl"
         file.write_text(lines(events))
-        for command in ("replay", "check"):
-            for options in ((), ("--json",)):
+        for command, text in (("replay", ()), ("check", ()), ("inspect", ("--text",))):
+            for options in (text, ("--json",)):
                 assert_harmless(await call(command, str(file), *options))
 
     run(test())

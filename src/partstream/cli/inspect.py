@@ -161,9 +161,9 @@ def _show(files: list[ViewedFile], wanted: _Wanted) -> ExitCode:
 
         return write_html(files, wanted.html, wanted.level)
     if wanted.as_json or wanted.as_text:
-        from partstream.cli.inspect_text import print_json, print_text  # noqa: PLC0415
+        from partstream.cli.inspect_text import print_text, print_view_as_json  # noqa: PLC0415
 
-        return print_json(files) if wanted.as_json else print_text(files)
+        return print_view_as_json(files) if wanted.as_json else print_text(files)
     from partstream.cli.inspect_page import show_page  # noqa: PLC0415
 
     return show_page(files, opens_browser=wanted.opens_browser)

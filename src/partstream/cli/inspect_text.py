@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.inspector.view import AnswerView, View, ViewedFile
     from partstream.inspector.view_shapes import EventView, ViolationView
 
-__all__ = ["exit_code_of_view", "print_json", "print_text", "summary"]
+__all__ = ["exit_code_of_view", "print_text", "print_view_as_json", "summary"]
 
 _TWO: Final = 2
 _MOST_VIOLATIONS: Final = 5
@@ -40,7 +40,7 @@ _STYLES: Final = {"nobody": "green", "client": "yellow"}
 _Line = tuple[str, str]
 
 
-def print_json(files: Sequence[ViewedFile]) -> ExitCode:
+def print_view_as_json(files: Sequence[ViewedFile]) -> ExitCode:
     """Prints the view of files as JSON."""
     view = view_of(files)
     click.echo(dumps(view).decode())
