@@ -14,6 +14,9 @@ from partstream.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.bundles.writing import write_bundle
 from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.cli import main
+from partstream.cli.inspect_text import summary
+from partstream.inspector.collapsing import collapsed
+from partstream.inspector.view import ViewedFile, view_of
 from partstream.parts import TextPart, ToolCallPart
 
 if TYPE_CHECKING:
@@ -93,6 +96,14 @@ def test_bytes_of_no_known_protocol_are_not_judged(tmp_path: Path):
     assert "breaks" not in result.output
     assert "Went wrong" not in result.output
     assert result.exit_code == 2
+
+
+def test_a_run_of_like_events_counts_each_of_them():
+    many = [streams.created(), *(streams.text(f"w{number} ") for number in range(60))]
+    view = view_of([ViewedFile("f", "bundle", bundle(exchange([(1.0, b"".join(many))])))])
+    shown = [text for text, _ in summary({**view, "answers": [collapsed(view["answers"][0], 10)]})]
+    assert " · 62 events · " in shown[1]
+    assert any(line.startswith("  Went wrong at events 2 to 61, ") for line in shown)
 
 
 def test_an_empty_file_is_named_once(tmp_path: Path):

@@ -17,7 +17,7 @@ LONG = 20_000
 
 
 def _view(made: Bundle, name: str = "answer.partstream.zip") -> View:
-    return view_of([ViewedFile(name, "bundle", made)])
+    return view_of([ViewedFile(name, "bundle", made, name)])
 
 
 def usual() -> View:
@@ -161,7 +161,8 @@ def compared() -> View:
     ]
     one = bundle(exchange(paced(streams.usual()), end=2100))
     two = bundle(exchange(paced(events, first=450, every=25), end=2600))
-    return view_of([ViewedFile("a.partstream.zip", "bundle", one), ViewedFile("b.partstream.zip", "bundle", two)])
+    files = (("a.partstream.zip", one), ("b.partstream.zip", two))
+    return view_of([ViewedFile(name, "bundle", made, name) for name, made in files])
 
 
 def empty() -> View:

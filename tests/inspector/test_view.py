@@ -280,6 +280,10 @@ def test_a_view_says_what_was_replaced_and_what_made_it():
     assert [command["text"] for command in view["commands"]] == ["partstream check a.partstream.zip b.partstream.zip"]
 
 
+def test_what_is_no_file_is_named_in_no_command():
+    assert view_of([ViewedFile("#3, record, small", "live", bundle())])["commands"] == []
+
+
 def test_a_command_to_copy_is_safe_in_a_shell():
     (check, *_) = view_of([ViewedFile("f", "sse", bundle(), "a b'; rm -rf.sse")])["commands"]
     assert check["text"] == "partstream check 'a b'\\''; rm -rf.sse'"

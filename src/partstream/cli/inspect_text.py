@@ -114,7 +114,9 @@ def _head(answer: AnswerView) -> str:
         answer["model"] or "",
         "" if response is None else f"HTTP {response['status']}",
         answer["outcome"] + (f" ({reason['raw'] or reason['unified']})" if reason is not None else ""),
-        f"{len(answer['events']):,} events" if answer["events"] else f"{len(answer['parts']):,} parts, no bytes",
+        f"{sum(event['count'] for event in answer['events']):,} events"
+        if answer["events"]
+        else f"{len(answer['parts']):,} parts, no bytes",
         f"{answer['reads'][-1][2]:,} bytes in {len(answer['reads']):,} reads" if answer["reads"] else "",
         ""
         if answer["usage"] is None
@@ -147,7 +149,9 @@ def _wrong(answer: AnswerView) -> Iterator[_Line]:
 
 def _place(event: EventView) -> str:
     at = "" if event["at"] is None else f", +{event['at']:,.0f} ms"
-    return f"event {event['n']}{at}, bytes {event['from']:,} to {event['to']:,}"
+    last = event["n"] + event["count"] - 1
+    number = f"event {event['n']}" if event["count"] == 1 else f"events {event['n']:,} to {last:,}"
+    return f"{number}{at}, bytes {event['from']:,} to {event['to']:,}"
 
 
 def _violation(violation: ViolationView) -> Iterator[_Line]:

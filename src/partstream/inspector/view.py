@@ -27,7 +27,7 @@ class ViewedFile:
         name: The name of its file, or what else people call it.
         form: The name of its form, such as `bundle` or `sse`.
         bundle: What it holds.
-        path: How a command names it; empty for what is no file.
+        path: How a command names it; empty for what is no file, and is named in no command.
     """
 
     name: str
@@ -162,9 +162,9 @@ def _versions(files: Sequence[ViewedFile]) -> dict[str, str]:
 
 def _commands(files: Sequence[ViewedFile]) -> Iterator[CommandView]:
     """What a person may want to run on the same files."""
-    names = " ".join(_quoted(file.path or file.name) for file in files)
-    if not names:
-        return
+    if not files or not all(file.path for file in files):
+        return  # what is in memory has no name that a command takes
+    names = " ".join(_quoted(file.path) for file in files)
     yield {"label": "Judge it by the contract", "text": f"partstream check {names}"}
     if len(files) == 1:
         yield {"label": "See its parts", "text": f"partstream replay {names}"}
