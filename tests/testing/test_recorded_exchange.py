@@ -76,6 +76,21 @@ def test_each_request_gets_the_next_exchange_and_the_last_one_again() -> None:
     run(check, replay=[REFUSED, recorded(number=2)])
 
 
+def test_clients_of_two_protocols_get_the_exchanges_that_they_can_read() -> None:
+    said = b'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'
+    other = replace(recorded(), chunks=(Chunk(10, said),))
+
+    async def check(_upstream, client):
+        asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+        replies = [
+            (await client.post(path, json=content)).content
+            for path, content in (("/responses", body()), ("/responses", body()), ("/chat/completions", asked))
+        ]
+        assert replies == [BODY, BODY, said]
+
+    run(check, replay=[other, recorded(number=2)])
+
+
 def test_a_pause_is_as_long_as_it_was_and_at_once_at_pace_0() -> None:
     async def check(upstream, client):
         async with client.stream("POST", "/responses", json=body()) as reply:

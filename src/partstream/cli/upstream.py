@@ -69,8 +69,8 @@ Faults:
 @click.option(
     "--replay",
     metavar="FILE",
-    help="Answer every request with this recording: .partstream.zip (each request gets the next exchange, FILE#2 that "
-    "one alone), .jsonl (one event per line), .json (an array), .sse or .ndjson (bytes).",
+    help="Answer every request with this recording: .partstream.zip (each request gets the next exchange in its "
+    "protocol, FILE#2 that one alone), .jsonl (one event per line), .json (an array), .sse or .ndjson (bytes).",
 )
 @click.option(
     "--pace",

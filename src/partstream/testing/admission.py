@@ -5,16 +5,18 @@ A header takes precedence over the last user text, and the last user text over t
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.content import answers_in, media_type_of
+from partstream.bundles.content import answers_in, content_of, media_type_of
 from partstream.bundles.forms import form_of, read_any
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import dumps
 from partstream.outputs import Reply
 from partstream.protocols.framings import JSON_LINES
+from partstream.protocols.recording import RecordingError
 from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
@@ -54,11 +56,13 @@ class _Recording:
         name: What it is called.
         events: The events in the form in which an endpoint sends them.
         steps: The reply as it was recorded; None for a stream alone.
+        protocol: The name of the protocol that it is in; None for a stream alone, and where nothing tells.
     """
 
     name: str
     events: Callable[[Endpoint], tuple[Send, ...]]
     steps: tuple[Step, ...] | None = None
+    protocol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Admission:
     Args:
         scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
         replay: A recording that answers every request instead of a scenario: a file, or exchanges. Each request gets
-            the next exchange, and all further requests the last.
+            the next exchange in its protocol, and all further requests the last; the next of all where none is in it.
         pace: Seconds between two pieces of the answer, for requests that set no pace.
         fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
         cache: The prompt cache that bills requests; None to bill none.
@@ -115,7 +119,6 @@ class Admission:
         self._pace = pace
         self._cache = cache
         self._recordings: tuple[_Recording, ...] = ()
-        self._answered = 0
         self.replay(replay, replay_pace)
         self.perform: Callable[[Asked], Performance] | None = None
 
@@ -127,7 +130,8 @@ class Admission:
             BundleError: The file holds no exchanges that can be read.
             OSError: The file cannot be read.
         """
-        self._recordings, self._answered = () if replay is None else _read(replay, pace), 0
+        self._recordings = () if replay is None else _read(replay, pace)
+        self._answered = Counter[str]()
 
     def admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
         """Refuses a request, or plans its reply.
@@ -155,7 +159,11 @@ class Admission:
             self._plan(endpoint, request, asked, self.perform(asked))
             return
         current, said = CURRENT.get(), user_text(asked.messages)
-        faults, pace, recording = self._choose_faults(request, said), self._choose_pace(request, said), self._next()
+        faults, pace, recording = (
+            self._choose_faults(request, said),
+            self._choose_pace(request, said),
+            self._next(endpoint),
+        )
         choice = choose_scenario(asked, self._scenario)
         current.plan = _planned(
             endpoint,
@@ -172,12 +180,17 @@ class Admission:
         current.exchange.choice = str(choice) if recording is None else recording.name
         current.exchange.faults = faults
 
-    def _next(self) -> _Recording | None:
-        """The recorded answer to the next request: the last one again when all were replayed."""
-        if not self._recordings:
+    def _next(self, endpoint: Endpoint) -> _Recording | None:
+        """The recorded answer to the next request: the last one again when all were replayed.
+
+        Clients of several protocols get what they can read, in whichever order they ask.
+        """
+        name = endpoint.protocol.name
+        fitting = [one for one in self._recordings if one.protocol in (None, name)] or self._recordings
+        if not fitting:
             return None
-        self._answered += 1
-        return self._recordings[min(self._answered, len(self._recordings)) - 1]
+        self._answered[name] += 1
+        return fitting[min(self._answered[name], len(fitting)) - 1]
 
     def _plan(self, endpoint: Endpoint, request: WireRequest, asked: Asked, performance: Performance) -> None:
         current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
@@ -278,4 +291,12 @@ def _exchange(exchange: RecordedExchange, pace: float) -> _Recording:
         ending = ".ndjson" if media_type_of(exchange) == JSON_LINES.media_type else ".sse"
         return read_recording(Path(f"body{ending}"), exchange.body, endpoint.protocol, endpoint.writes)
 
-    return _Recording(f"exchange {exchange.number}", events, steps_of(exchange, pace))
+    return _Recording(f"exchange {exchange.number}", events, steps_of(exchange, pace), _protocol_of(exchange))
+
+
+def _protocol_of(exchange: RecordedExchange) -> str | None:
+    try:
+        row = content_of(exchange, "").protocol
+    except RecordingError:
+        return None
+    return None if row is None else row.name

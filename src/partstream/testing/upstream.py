@@ -72,7 +72,8 @@ class ReplayUpstream:
         port: The port to listen on; 0 for any free port.
         scenario: The default scenario, as `NAME` or `NAME=VALUE`.
         replay: A recording that answers every request instead of a scenario, as it came: a file, or recorded exchanges.
-            Each request gets the next exchange, and all further requests the last.
+            Each request gets the next exchange in its protocol, and all further requests the last; the next of all
+            where none is in it.
         replay_pace: How many times as fast as they were recorded exchanges are replayed; 0 for at once. A stream alone
             has no times.
         pace: The default pace: seconds between two pieces of the answer.
