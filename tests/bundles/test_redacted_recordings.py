@@ -82,7 +82,8 @@ def _shape(output: StreamOutput) -> tuple[Any, ...]:
         return "unmapped", output.type.split()[0]
     reason = output.reason and (output.reason.unified, output.reason.raw)
     error = output.error and (type(output.error), getattr(output.error, "provider_code", None))
-    return "finish", output.outcome, reason, output.usage, output.model, error, len(output.response_id or "")
+    model = output.model and output.model.rpartition("/")[2]  # the folders of its file are those of a machine
+    return "finish", output.outcome, reason, output.usage, model, error, len(output.response_id or "")
 
 
 def _form(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.bundles.redaction.bodies import body_of
 from partstream.bundles.redaction.field_names import is_free, meaning_by_name
 from partstream.bundles.redaction.json_fields import Place, read_fields
-from partstream.bundles.redaction.texts import BytesPiece, Number, RawPiece
+from partstream.bundles.redaction.texts import BytesPiece, DamagedJson, Number, RawPiece, is_bare
 from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class BodyTexts:
                 self._string(kind, data, field, fields)
             else:
                 self._texts.numbers.append(Number(field.place, data, field.start, field.end))
+                if not is_bare(data[field.start : field.end]):
+                    self._texts.damaged[id(data)] = DamagedJson(data)
 
     def _string(self, kind: str, data: bytearray, field: Field, fields: list[Field]) -> None:
         if field.end == field.start:

@@ -73,7 +73,9 @@ _FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event",
 _ITEMS: Final = "input[]"
 """The items of a request of OpenResponses; what a tool gets is an object, or stands deeper."""
 _FREE_UNDER: Final = frozenset({("function_response", "response"), ("output", "value"), ("", "state")})
-_WORDS_UNDER: Final = frozenset({("finish_reason", "raw"), ("finish_reason", "unified")})
+_WORDS_UNDER: Final = frozenset(
+    {("finish_reason", "raw"), ("finish_reason", "unified"), ("incomplete_details", "reason")}
+)
 _NUMBERS_OF_TEXT: Final = words("bytes token_ids prompt_token_ids context tokens embedding")
 """Lists of numbers that are text in another form, such as the bytes of a token."""
 

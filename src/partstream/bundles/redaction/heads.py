@@ -9,7 +9,8 @@ from urllib.parse import unquote
 from partstream.bundles.redaction.field_names import is_plain_word
 from partstream.bundles.redaction.known_names import HEADER_ENDINGS_KEPT, HEADERS_KEPT, PATH_WORDS
 from partstream.bundles.redaction.moments import hidden_date
-from partstream.bundles.redaction.stand_ins import hide
+from partstream.bundles.redaction.personal import names_a_person, without_personal
+from partstream.bundles.redaction.stand_ins import HIDDEN, hide, stand_in
 from partstream.protocols.fragments import Meaning
 from partstream.redaction import names_a_secret, secrets_in_header
 
@@ -30,7 +31,14 @@ _PERSON: Final = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST: Final = 8
+_NAME: Final = re.compile(r"(?:[A-Za-z]{1,20}[0-9]{0,3}|[0-9]{1,3})(?:[-_](?:[A-Za-z]{1,20}[0-9]{0,3}|[0-9]{1,3}))*")
+_LONGEST_NAME: Final = 80
+"""The name of a header field, or of a field of a query, as people make them: words with signs between them."""
+_VERB: Final = re.compile(r"(?:stream|server|batch|count|generate|embed|raw|predict)[A-Za-z]{0,30}")
+"""What an API of Google does with a model: it stands behind its name."""
+_WORDS: Final = re.compile(r"[^\s;,/()=]+")
 _QUERY_KEPT: Final = frozenset({"alt", "api-version", "beta", "stream", "key-type", "$alt", "prettyprint", "timeout"})
+_QUERY_NAME: Final = re.compile(rf"\$?{_NAME.pattern}(?:[.\[\]]{{1,2}}(?:{_NAME.pattern})?)*")
 _UNSAID: Final = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
 _NUMBER: Final = re.compile(r"-?[\d.,]+(?:ms|[smhd%])?(?:\d+(?:\.\d+)?(?:ms|[smh]))*")
 
@@ -61,7 +69,17 @@ def replaced_headers(headers: Headers, replacement: Replacement, *, whole: bool)
         replacement: Replaces the values.
         whole: Whether values that nobody knows are replaced too, not only keys and ids of people.
     """
-    return tuple((name, _header(name, value, replacement, whole=whole)) for name, value in headers)
+    return tuple(
+        (_header_name(name, replacement, whole=whole), _header(name, value, replacement, whole=whole))
+        for name, value in headers
+    )
+
+
+def _header_name(name: str, replacement: Replacement, *, whole: bool) -> str:
+    found = [] if _is_harmless(name) else replacement.search.find(name)
+    if not found and whole and (len(name) > _LONGEST_NAME or _NAME.fullmatch(name) is None):
+        return stand_in(name)
+    return _without(name, found, replacement)
 
 
 def _holds_secret(name: str) -> bool:
@@ -75,12 +93,20 @@ def _header(name: str, value: str, replacement: Replacement, *, whole: bool) -> 
     if _PERSON.search(name):
         return replacement.replaced(Meaning.PERSON, value, ())
     found = replacement.search.find(value)
-    if not whole or _stays(lower) or (_COUNTS.search(name) and _NUMBER.fullmatch(value)):
+    if not whole or (_COUNTS.search(name) and _NUMBER.fullmatch(value) and not names_a_person(value)):
         return _without(value, found, replacement)
+    if _stays(lower):
+        kept = without_personal(_without(value, found, replacement), stand_in)
+        return _WORDS.sub(_word, kept)
     if lower in ("date", "expires", "last-modified") or "reset" in lower:
         replacement.counts["time"] += 1
         return hidden_date(value)
     return replacement.replaced(Meaning.WORD if _NUMBER.fullmatch(value) else Meaning.TEXT, value, found)
+
+
+def _word(match: re.Match[str]) -> str:
+    word = match[0]
+    return word if is_plain_word(word) or set(word) <= {HIDDEN} else stand_in(word)
 
 
 def _stays(name: str) -> bool:
@@ -103,10 +129,13 @@ def replaced_path(path: str, replacement: Replacement, *, whole: bool) -> str:
 
 def _segment(segment: str, replacement: Replacement, *, whole: bool) -> str:
     found = replacement.search.find(segment)
-    head, colon, _ = segment.partition(":")
-    if not found and (not whole or head in PATH_WORDS or not segment):
+    if segment and set(segment) <= {HIDDEN}:
         return segment
-    if not found and (_is_model(head) or (colon and is_plain_word(segment))):
+    head, _, verb = segment.partition(":")
+    if not found and (not whole or segment in PATH_WORDS or not segment):
+        return segment
+    is_kept = not names_a_person(segment) and is_plain_word(segment)
+    if not found and is_kept and (_is_model(head) or _VERB.fullmatch(verb)):
         return segment
     if not whole:
         return replacement.replaced(Meaning.SECRET, segment, ())
@@ -125,13 +154,34 @@ def replaced_query(query: str, replacement: Replacement, *, whole: bool) -> str:
 
 def _pair(pair: str, replacement: Replacement, *, whole: bool) -> str:
     name, equals, value = pair.partition("=")
+    holds_key = not _is_harmless(name) and bool(replacement.search.find(name))
+    if holds_key or (whole and not _is_name(name)):
+        kept = _plain_value(value) if whole else _without(value, replacement.search.find(value), replacement)
+        return hide(_UNSAID.sub(_plain, name)) + equals + kept
     if not equals or name.lower() in _QUERY_KEPT:
-        return pair if not replacement.search.find(pair) else hide(pair)
+        if replacement.search.find(pair):
+            return hide(pair)
+        return pair if not whole or _is_harmless(value) else f"{name}={_plain_value(value)}"
     if names_a_secret(name):
         return name + equals + replacement.replaced(Meaning.SECRET, value, ())
     if not whole:
         return name + equals + _without(value, replacement.search.find(value), replacement)
     return name + equals + replacement.replaced(Meaning.TEXT, _UNSAID.sub(_plain, value), ())
+
+
+def _is_name(name: str) -> bool:
+    """Whether this is the name of a field of a query, as the makers of an API choose it."""
+    return not name or (
+        len(name) <= _LONGEST_NAME and _QUERY_NAME.fullmatch(name) is not None and not names_a_person(name)
+    )
+
+
+def _is_harmless(value: str) -> bool:
+    return is_plain_word(value) and not names_a_person(value)
+
+
+def _plain_value(value: str) -> str:
+    return stand_in(_UNSAID.sub(_plain, value))
 
 
 def _plain(escapes: re.Match[str]) -> str:

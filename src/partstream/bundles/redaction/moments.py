@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from partstream.bundles.redaction.stand_ins import stand_in
+
 __all__ = ["Moments", "hidden_date"]
 
 _ISO: Final = re.compile(
@@ -15,7 +17,6 @@ _LEAST: Final = 100_000_000
 """A smaller number is no moment since 1970, but a duration."""
 _HTTP_DATE: Final = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _EPOCH: Final = "Thu, 01 Jan 1970 00:00:00 GMT"
-_DIGITS: Final = re.compile(r"\d")
 
 
 class Moments:
@@ -42,10 +43,10 @@ class Moments:
         return text[: len(raw)].ljust(len(raw))
 
     def text(self, said: str) -> str:
-        """A moment as ISO 8601 writes it, of the same length; every other text without its digits."""
+        """A moment as ISO 8601 writes it, of the same length; a stand-in for every other text."""
         match = _ISO.fullmatch(said)
         if match is None:
-            return _EPOCH if _HTTP_DATE.fullmatch(said) else _DIGITS.sub("0", said)
+            return hidden_date(said)
         nanoseconds = _nanoseconds(match)
         if self._first_text is None:
             self._first_text = nanoseconds
@@ -55,7 +56,7 @@ class Moments:
 
 def hidden_date(value: str) -> str:
     """The date of a header, without what it says."""
-    return _EPOCH if _HTTP_DATE.fullmatch(value) else _DIGITS.sub("0", value)
+    return _EPOCH if _HTTP_DATE.fullmatch(value) else stand_in(value)
 
 
 def _nanoseconds(match: re.Match[str]) -> int:

@@ -6,6 +6,8 @@ import re
 from base64 import b64decode, b64encode
 from typing import Final
 
+from partstream.bundles.redaction.stand_ins import stand_in
+
 __all__ = ["hidden_bytes", "hidden_data_url", "hidden_media", "hidden_state", "is_media"]
 
 _MAGIC: Final = 16
@@ -23,6 +25,8 @@ _KINDS: Final = (
     re.compile(rb"PK\x03\x04"),
     re.compile(rb"\x1f\x8b"),
 )
+_SHORTER: Final = ((b"\x1f\x8b", 3), (b"ID3", 10))
+"""Kinds whose first sixteen bytes may hold a part of the content, such as the name of a file: how many of them stay."""
 _WITH_SIZE: Final = re.compile(rb"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
 _SIZE_END: Final = 24
 """Width and height of a PNG stand behind its first sixteen bytes."""
@@ -32,7 +36,11 @@ _SHORTEST: Final = 8
 _SHORTEST_IN_TEXT: Final = 24
 """Digits of a text that may be a file in base64: less than that is a word."""
 _HIDDEN: Final = re.compile(r"[^=\s\"'\\]")
-_DATA_URL: Final = re.compile(r"data:[\w.+/;=-]{0,100}?;base64,", re.IGNORECASE)
+_DATA_URL: Final = re.compile(
+    r"(?P<kind>data:[a-z]{0,20}/?[\w.+-]{0,60})(?P<parameters>(?:;[\w.+/%=~!*'()-]{0,200})*?)(?P<mark>;base64,)",
+    re.IGNORECASE | re.ASCII,
+)
+_CHARSET: Final = re.compile(r"(?:;charset=[\w-]{1,20})?", re.IGNORECASE | re.ASCII)
 _TO_BASE64: Final = str.maketrans("-_", "+/")
 
 
@@ -41,6 +49,7 @@ def hidden_bytes(data: bytes) -> bytes:
     kept = 0
     if any(kind.match(data) for kind in _KINDS):
         kept = _SIZE_END if _WITH_SIZE.match(data) else _MAGIC
+        kept = next((most for head, most in _SHORTER if data.startswith(head)), kept)
     return data[:kept] + bytes(max(0, len(data) - kept))
 
 
@@ -77,11 +86,15 @@ def hidden_state(text: str) -> str:
 def hidden_data_url(text: str) -> str | None:
     """A data URL (RFC 2397) without its content; None for any other text."""
     head = _DATA_URL.match(text)
-    return None if head is None else head[0] + hidden_media(text[head.end() :])
+    if head is None:
+        return None
+    said = head["parameters"]  # such as the name of a file
+    parameters = said if _CHARSET.fullmatch(said) else stand_in(said)
+    return head["kind"] + parameters + head["mark"] + hidden_media(text[head.end() :])
 
 
 def _zero(letter: re.Match[str]) -> str:
-    return "A" if letter[0].isascii() else letter[0]
+    return "A" if letter[0].isascii() else stand_in(letter[0])
 
 
 def _head(text: str) -> bytes:

@@ -49,6 +49,8 @@ __all__ = ["CollectedBundle", "redact"]
 _MOST_SAMPLES: Final = 10
 _PLAIN_ENCODINGS: Final = frozenset({"", "identity"})
 _FAILURE: Final = 400
+_PACKED: Final = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd")
+"""What gzip (RFC 1952) and Zstandard (RFC 8878) begin with."""
 
 
 def redact(
@@ -103,8 +105,14 @@ class CollectedBundle:
         replacement.learn(self.texts.links, self.texts.tools, self.texts.ids)
         self.texts.replace(replacement)
         whole = replacement.is_whole
+        bundle, word = self._bundle, replacement.word
+        notes = (replacement.replaced(Meaning.ERROR, note, replacement.search.find(note)) for note in bundle.notes)
         return replace(
-            self._bundle,
+            bundle,
+            source=word(bundle.source),
+            made_by=word(bundle.made_by),
+            versions={word(name): word(version) for name, version in bundle.versions.items()},
+            notes=tuple(notes),
             exchanges=tuple(one.replaced(replacement, whole=whole) for one in self._exchanges),
             answers=tuple(one.replaced(replacement, whole=whole) for one in self._answers),
         )
@@ -117,10 +125,10 @@ class _ExchangeTexts:
         self._exchange = exchange
         number, request, head = exchange.number, exchange.request, exchange.head
         self._request = None
-        if request is not None and not _is_packed(request.headers):
+        if request is not None and not _is_packed(request.headers, request.body):
             self._request = BodyTexts(texts, None, f"request {number}").collect(request.body)
         self._response: Body | None = None
-        if head is None or not _is_packed(head.headers):
+        if not _is_packed(() if head is None else head.headers, exchange.body):
             failed = head is not None and head.status >= _FAILURE
             own = tables_of(tables, exchange.protocol)
             self._response = BodyTexts(texts, own, f"response {number}", is_failure=failed).collect(exchange.body)
@@ -140,16 +148,18 @@ class _ExchangeTexts:
         exchange = self._exchange
         return replace(
             exchange,
-            started_at=None if whole else exchange.started_at,
+            protocol=exchange.protocol and replacement.word(exchange.protocol),
+            started_at=None if whole else exchange.started_at and replacement.word(exchange.started_at),
             request=None if exchange.request is None else self._replaced_request(exchange.request, replacement, whole),
             head=None if exchange.head is None else _replaced_head(exchange.head, replacement, whole=whole),
             chunks=_cut_like(exchange.chunks, self._written(self._response, exchange.body)),
-            end=replace(exchange.end, error=self._error.replaced()),
+            end=replace(exchange.end, error=self._error.replaced(replacement)),
         )
 
     def _replaced_request(self, request: RecordedRequest, replacement: Replacement, whole: bool) -> RecordedRequest:
         return replace(
             request,
+            method=replacement.word(request.method),
             path=replaced_path(request.path, replacement, whole=whole),
             query=replaced_query(request.query, replacement, whole=whole) if request.query else "",
             headers=replaced_headers(request.headers, replacement, whole=whole),
@@ -170,15 +180,18 @@ class _AnswerTexts:
         self._parts = PartTexts((one.part for one in answer.reported), texts, f"answer {answer.number}")
         self._error = _ErrorTexts(answer.error, texts, f"answer {answer.number}")
 
-    def replaced(self, _replacement: Replacement, *, whole: bool) -> RecordedAnswer:
+    def replaced(self, replacement: Replacement, *, whole: bool) -> RecordedAnswer:
         """The answer with what stands for its texts."""
         answer = self._answer
         parts = self._parts.replaced(whole=whole)
         return replace(
             answer,
-            started_at=None if whole else answer.started_at,
+            host=answer.host and replacement.word(answer.host),
+            model=answer.model and replacement.word(answer.model),
+            outcome=answer.outcome and replacement.word(answer.outcome),
+            started_at=None if whole else answer.started_at and replacement.word(answer.started_at),
             reported=tuple(ReportedPart(old.at, new) for old, new in zip(answer.reported, parts, strict=True)),
-            error=self._error.replaced(),
+            error=self._error.replaced(replacement),
         )
 
 
@@ -193,12 +206,13 @@ class _ErrorTexts:
             texts.add(Meaning.ERROR, f"{name}: error", self._message)
             collect_value(texts, self._fields, f"{name}: error")
 
-    def replaced(self) -> RecordedError | None:
+    def replaced(self, replacement: Replacement) -> RecordedError | None:
         """The error with what stands for its texts."""
         if self._error is None:
             return None
         fields: dict[str, Any] = json.loads(self._fields)
-        return replace(self._error, message=self._message.text, fields=tuple(fields.items()))
+        kind = replacement.word(self._error.type)
+        return replace(self._error, type=kind, message=self._message.text, fields=tuple(fields.items()))
 
 
 def _replaced_head(head: ResponseHead, replacement: Replacement, *, whole: bool) -> ResponseHead:
@@ -214,9 +228,9 @@ def _cut_like(chunks: tuple[Chunk, ...], data: bytes) -> tuple[Chunk, ...]:
     return tuple(cut)
 
 
-def _is_packed(headers: tuple[tuple[str, str], ...]) -> bool:
+def _is_packed(headers: tuple[tuple[str, str], ...], body: bytes) -> bool:
     """Whether a body is compressed: its texts are not to be found in it, and its lengths not to be kept."""
-    return any(
+    return body.startswith(_PACKED) or any(
         name.lower() == "content-encoding" and value.strip().lower() not in _PLAIN_ENCODINGS for name, value in headers
     )
 

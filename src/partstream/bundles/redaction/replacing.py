@@ -21,6 +21,7 @@ from partstream.bundles.redaction.field_names import (
 from partstream.bundles.redaction.json_fields import Place, read_fields
 from partstream.bundles.redaction.moments import Moments
 from partstream.bundles.redaction.opaque import hidden_data_url, hidden_media, hidden_state, is_media
+from partstream.bundles.redaction.personal import names_a_person
 from partstream.bundles.redaction.raw_strings import read_raw, write_raw
 from partstream.bundles.redaction.renaming import Renaming, id_form, link_form, tool_form
 from partstream.bundles.redaction.sentences import hidden_sentence
@@ -37,7 +38,12 @@ __all__ = ["Replacement", "shaped_number"]
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$.@:-]{0,63}|[0-9]{1,6}")
 """The name of a field that stays."""
-_BARE: Final = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
+_MODEL_FILES: Final = (".gguf", ".ggml", ".safetensors", ".bin", ".onnx", ".mlx")
+_LISTED: Final = re.compile(
+    r"[A-Za-z_]{1,16}|[A-Za-z]{0,12}[ /-]?[0-9]{1,6}(?:[.+_ -]?[A-Za-z]{0,10}[0-9]{0,8}){0,8}", re.ASCII
+)
+"""A name or a version, as programs say their own."""
+_BARE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
 _NUMBER: Final = re.compile(r"-?[0-9]")
 _DIGITS: Final = re.compile(r"[0-9]+")
 _LONG_NUMBER: Final = 5
@@ -115,6 +121,15 @@ class Replacement:
         """Whether more is replaced than keys and ids of people."""
         return self._level is RedactionLevel.STRUCTURE
 
+    def word(self, text: str) -> str:
+        """What stands for a word that is neither in a body nor in a head, such as a version."""
+        if not text:
+            return text
+        if self.is_whole and _LISTED.fullmatch(text) is not None and not names_a_person(text):
+            return text if not self.search.find(text) else self.replaced(Meaning.WORD, text, self.search.find(text))
+        meaning = Meaning.TEXT if self.is_whole and " " in text else Meaning.WORD
+        return self.replaced(meaning, text, self.search.find(text))
+
     def may_keep(self, meaning: Meaning) -> bool:
         """Whether something of a text may stay, so that keys have to be searched in it."""
         return meaning not in self._by_meaning or meaning in _MAY_KEEP
@@ -148,6 +163,13 @@ class Replacement:
         new = text if way is None else way(text)
         if new != text:
             self.counts[meaning.value] += 1
+        return self._without(new, text, found)
+
+    def hidden(self, text: str, found: list[Found]) -> str:
+        """The text without the keys in it."""
+        return self._without(text, text, found)
+
+    def _without(self, new: str, text: str, found: Iterable[Found]) -> str:
         for one in found:
             hidden = new[: one.start] + hide(text[one.start : one.end]) + new[one.end :]
             if hidden != new and text[one.start : one.end].strip("R"):
@@ -221,7 +243,7 @@ class Replacement:
         return hidden_state(text) if _looks_like_base64(text) else self._text(text)
 
     def _property(self, name: str) -> str:
-        return name if _PLAIN_NAME.fullmatch(name) else self._names.name_of(name)
+        return name if _PLAIN_NAME.fullmatch(name) and not names_a_person(name) else self._names.name_of(name)
 
     # JSON in a text
 
@@ -257,8 +279,17 @@ def _word(text: str) -> str:
     """A word of a protocol stays; of a model that somebody has trained, what a server calls it."""
     if text.startswith("ft:"):
         kind, model, *rest = text.split(":")
-        return ":".join((kind, model, *map(stand_in, rest)))
-    return text if is_plain_word(text) else stand_in(text)
+        return ":".join((kind, _word(model), *map(stand_in, rest)))
+    if is_plain_word(text) and not names_a_person(text):
+        return text
+    folders, slash, name = text.rpartition("/")
+    if slash and _is_file(text) and is_plain_word(name) and not names_a_person(name):  # the file of a model
+        return stand_in(folders) + slash + name
+    return stand_in(text)
+
+
+def _is_file(path: str) -> bool:
+    return path.startswith("/") and path.endswith(_MODEL_FILES)
 
 
 def _is_json(text: str) -> bool:

@@ -82,13 +82,18 @@ class PartTexts:
 
     def _data(self, part: DataPart) -> Callable[[], ResponsePart]:
         kind = part.mime_type.lower()
+        said = cast("ValuePiece", self._alone(Meaning.WORD, part.mime_type))
+        make = self._content(part, kind)
+        return lambda: replace(make(), mime_type=said.text)
+
+    def _content(self, part: DataPart, kind: str) -> Callable[[], DataPart]:
         if kind.endswith(_JSON) and _is_json(part.data):
             data = bytearray(part.data)
             collect_value(self._texts, data, f"{self._name}: data")
             return lambda: replace(part, data=bytes(data))
         return self._bytes(part, is_text=any(one in kind for one in _TEXTS))
 
-    def _bytes(self, part: DataPart, *, is_text: bool) -> Callable[[], ResponsePart]:
+    def _bytes(self, part: DataPart, *, is_text: bool) -> Callable[[], DataPart]:
         """Bytes that nobody reads as JSON: text becomes text, everything else a file without its content."""
         try:
             said = part.data.decode()
@@ -120,7 +125,7 @@ class PartTexts:
 
 def _is_json(data: bytes) -> bool:
     try:
-        json.loads(data)
+        json.loads(data.decode())
     except ValueError:
         return False
     return True

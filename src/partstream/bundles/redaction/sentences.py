@@ -21,6 +21,7 @@ _LETTERS: Final = re.compile(r"[A-Za-z]+(?:'[a-z]{1,2})?")
 _WORDS: Final = frozenset(word.lower() for word in _LETTERS.findall(SENTENCES))
 _TOKEN: Final = re.compile(
     r"(?P<word>[A-Za-z]+(?:'[a-z]{1,2})?)(?![\w-])"
+    r"|(?P<address>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![A-Za-z0-9])"
     r"|(?P<number>[0-9]{1,7}(?:[.,][0-9]{1,6})*(?:ms|[smhd%])?)(?![A-Za-z0-9])"
     r"|(?P<other>\w+(?:[.-]\w+)*)"
 )
@@ -55,7 +56,7 @@ def _kept(text: str, name_of: Callable[[str], str | None]) -> list[tuple[int, in
         start, end = token.span()
         said = name_of(token[0])
         is_name = said is not None
-        is_known = is_name or token.lastgroup == "number" or _is_word(token)
+        is_known = is_name or token.lastgroup == "number" or (token.lastgroup != "address" and _is_word(token))
         if run and (not is_known or start - run[-1][1] > _MOST_BETWEEN):
             kept += run if _is_sentence(run, len(tokens)) else ()
             run = []

@@ -44,11 +44,22 @@ _INVISIBLE: Final = {0xE0000: 0x80, 0xE0100: 0xF0}
 """Tags, and variation selectors of the second block: whole texts are hidden in them. By the first: how many."""
 
 
+_BYTE_CLASSES: Final = (
+    (0x80, 0x8F), (0x90, 0x9F), (0xA0, 0xBF), (0xC0, 0xC1), (0xC2, 0xDF), (0xE0, 0xE0), (0xE1, 0xEC), (0xED, 0xED),
+    (0xEE, 0xEF), (0xF0, 0xF0), (0xF1, 0xF3), (0xF4, 0xF4), (0xF5, 0xFF),
+)  # fmt: skip
+"""Bytes that every decoder of UTF-8 treats alike where they are wrong (Unicode 17, table 3-7)."""
+_BYTES: Final = tuple(first for first, last in _BYTE_CLASSES for _ in range(first, last + 1))
+"""The stand-in of each byte from 0x80 on: text in another encoding is made of them."""
+
+
 def _stand_in_of(code: int) -> int:
     """The code point that stands for another."""
     for first, count in _INVISIBLE.items():
         if first <= code < first + count:
             return first + (0x78 if first == 0xE0000 else 0)
+    if 0xDC80 <= code <= 0xDCFF:
+        return 0xDC00 + _BYTES[code - 0xDC80]
     character = chr(code)
     row = _BY_CATEGORY.get(category(character))
     return code if row is None else ord(row[len(character.encode())])
@@ -81,8 +92,8 @@ _MAY_KEEP: Final = re.compile(r"RR|R.{1,2}R|\\|[\ud800-\udbff]", re.DOTALL)
 def stand_in(text: str) -> str:
     """The text with a stand-in for each character that says something; of the same length, also in UTF-8.
 
-    A lone surrogate stays: it is no character. Stand-ins of keys stay too, so that nothing changes in a text that was
-    redacted before.
+    A lone surrogate stays: it is no character; a byte that is no UTF-8, which stands there as one, becomes another of
+    its class. Stand-ins of keys stay too, so that nothing changes in a text that was redacted before.
     """
     if _MAY_KEEP.search(text) is None:
         return text.translate(_TABLE)

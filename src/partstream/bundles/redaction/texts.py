@@ -6,6 +6,7 @@ one in a sentence; then they are replaced.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.bundles.redaction.raw_strings import read_raw, write_raw
@@ -18,11 +19,17 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.json_fields import Place
     from partstream.bundles.redaction.replacing import Replacement
 
-__all__ = ["Number", "Piece", "RawPiece", "Text", "Texts", "ValuePiece"]
+__all__ = ["DamagedJson", "Number", "Piece", "RawPiece", "Text", "Texts", "ValuePiece", "is_bare"]
 
 _REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
 """What is replaced at every level, whatever stands in it."""
 _LONGEST_REMEMBERED: Final = 200
+_BARE: Final = re.compile(rb"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
+
+
+def is_bare(raw: bytes | bytearray) -> bool:
+    """Whether bytes are a number or a word that JSON has without quotation marks."""
+    return _BARE.fullmatch(raw) is not None
 
 
 class Piece(Protocol):
@@ -115,6 +122,23 @@ class Number:
             self._data[self._start : self._end] = new
 
 
+class DamagedJson:
+    """Bytes that begin like JSON and go on as something else, such as a dict as Python prints it."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytearray) -> None:
+        self._data = data
+
+    def hide_keys(self, replacement: Replacement) -> None:
+        """Hides the keys in it, whatever stands around them."""
+        text = bytes(self._data).decode(errors="surrogateescape")
+        found = replacement.search.find(text)
+        if found:
+            new = replacement.hidden(text, found).encode(errors="surrogateescape")
+            self._data[:] = new
+
+
 class Texts:
     """All texts of a bundle.
 
@@ -122,6 +146,7 @@ class Texts:
         texts: The texts.
         joined: Pieces that may be one text together, beside the one that each belongs to: they are only searched.
         numbers: The values without quotation marks.
+        damaged: What is no JSON though it begins so, by the identity of its bytes.
         known: Keys and ids of people that stand in fields for them.
         links: The links that stand in fields for them.
         tools: The names of tools that stand in fields for them.
@@ -134,6 +159,7 @@ class Texts:
         self.texts: list[Text] = []
         self.joined: list[list[Piece]] = []
         self.numbers: list[Number] = []
+        self.damaged: dict[int, DamagedJson] = {}
         self.known: set[str] = set()
         self.links: dict[str, None] = {}
         self.tools: dict[str, None] = {}
@@ -168,6 +194,8 @@ class Texts:
                 self._replace_pieces(text, replacement, hidden)
         for number in self.numbers:
             number.replace_by(replacement)
+        for piece in self.damaged.values():
+            piece.hide_keys(replacement)
 
     def _found_in_joined(self, replacement: Replacement) -> dict[int, list[Found]]:
         """What was found in pieces that may be one text together, by piece."""
