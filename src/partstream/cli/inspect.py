@@ -96,8 +96,8 @@ def command(
     summary is printed.
 
     The exit code is 0 if the answer was whole and kept the contract, 1 if it broke the contract or, with --compare, is
-    worse than the first, 2 if a file cannot be read, 3 if the answer failed and 4 if it has no end. With the page it
-    is 0.
+    worse than the first, 2 if a file cannot be read or is of no known protocol, 3 if the answer failed and 4 if it has
+    no end. With the page it is 0.
     """
     _check({**wanted, "last": last, "live": live, "no_browser": no_browser, "redact": level}, names)
     try:
