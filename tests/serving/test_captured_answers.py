@@ -15,7 +15,7 @@ from partstream.upstreams import Secret
 from upstreams.upstreams import gateway_to
 
 from .asgi import call
-from .providers import Driven
+from .providers import Driven, silent
 
 KEY = "sk-planted-0123456789"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
@@ -78,7 +78,7 @@ def test_an_answer_that_fails_says_why():
 def test_an_answer_whose_client_left_was_cancelled():
     async def answer(progress: Any, token: Any) -> None:
         progress.report(TextPart("Hel"))
-        await asyncio.Event().wait()
+        await silent(progress, token)
 
     async def test() -> None:
         provider = Driven(answer)
