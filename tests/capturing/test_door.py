@@ -191,11 +191,41 @@ def test_a_path_that_no_socket_can_have_leaves_the_host_without_a_door(tmp_path:
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path: Path):
     async def test() -> None:
-        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere").mkdir(mode=0o755)
+        before = (tmp_path / "elsewhere").stat().st_mode
         (tmp_path / "doors").symlink_to(tmp_path / "elsewhere")
         door = Door(LastAnswers(), "chat", folder=tmp_path / "doors")
         assert not await door.open()
         await door.aclose()
         assert list((tmp_path / "elsewhere").iterdir()) == []
+        assert (tmp_path / "elsewhere").stat().st_mode == before
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"{}",
+        b'{"size": 0}',
+        b'{"answers": 7, "size": 0}',
+        b'{"answers": [7, {}, {"number": "x"}], "size": 0}',
+        b'{"answers": [{"number": 1}], "size": 3}abc',
+        b'{"size": 999999999999}',
+        b'{"size": -1}',
+        b"[" * 9000,
+        b"\xff",
+    ],
+)
+def test_what_no_host_would_say_is_no_answer(tmp_path: Path, said: bytes):
+    async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        head = said.partition(b"}abc")[0] + b"}" if b"}abc" in said else said
+        writer.write(FRAME.pack(len(head)) + head + said[len(head) :])
+        writer.close()
+
+    async def test() -> None:
+        async with await asyncio.start_unix_server(welcome, tmp_path / "1-ab.sock"):
+            assert await newest_answer(tmp_path) is None
 
     run(test())

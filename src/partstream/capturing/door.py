@@ -87,9 +87,9 @@ class Door:
             return False
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folder.chmod(0o700)
             if self._folder.is_symlink():
                 raise NotADirectoryError(0, "a link stands in the place of the folder of sockets")
+            self._folder.chmod(0o700)
             self._server = await asyncio.start_unix_server(self._welcome, self._path, limit=_LONGEST_QUESTION)
             self._path.chmod(0o600)
         except OSError as error:

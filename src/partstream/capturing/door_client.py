@@ -25,6 +25,7 @@ _logger = logging.getLogger("partstream.capturing")
 NO_DOORS: Final = "Windows has no doors to the answers of running programs: record an answer to a file and open that"
 """What a command says where there are none."""
 
+_UNREADABLE: Final = "what a program said of its answers cannot be read: %s"
 _ANSWER_SECONDS: Final = 20.0
 _LARGEST_HEAD: Final = 1024 * 1024
 _LARGEST_BUNDLE: Final = 256 * 1024 * 1024
@@ -59,16 +60,25 @@ async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
     doors = _doors(folder)
     asked = await asyncio.gather(*(_ask(path, {"ask": "answers"}) for path in doors))
     known = [
-        (str(facts["startedAt"]), path, int(facts["number"]))
+        (str(facts.get("startedAt")), path, facts["number"])
         for path, reply in zip(doors, asked, strict=True)
         if reply is not None
-        for facts in reply[0].get("answers", ())
+        for facts in _answers_told(reply[0])
     ]
     for _, path, number in sorted(known, key=lambda one: one[0], reverse=True):
         reply = await _ask(path, {"ask": "answer", "number": number})
         if reply is not None and reply[1]:
-            return _answer(path, *reply)
+            try:
+                return _answer(path, *reply)
+            except ValueError as error:
+                _logger.warning(_UNREADABLE, error)
     return None
+
+
+def _answers_told(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    told = facts.get("answers")
+    listed = told if isinstance(told, list) else []
+    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("number"), int)]
 
 
 async def follow(folder: Path | None = None) -> AsyncGenerator[FollowedAnswer]:
@@ -104,7 +114,7 @@ async def _follow_one(path: Path, queue: asyncio.Queue[FollowedAnswer]) -> None:
     except (OSError, EOFError, TimeoutError):
         return  # it has ended
     except ValueError as error:
-        _logger.warning("what a program said of its answers cannot be read: %s", error)
+        _logger.warning(_UNREADABLE, error)
 
 
 async def _ask(path: Path, question: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | None:
@@ -151,8 +161,10 @@ async def _frame(reader: asyncio.StreamReader) -> tuple[Mapping[str, Any], bytes
 
 
 def _answer(path: Path, facts: Mapping[str, Any], data: bytes) -> FollowedAnswer:
+    if not isinstance(facts.get("number"), int):
+        raise ValueError(f"got the number {facts.get('number')!r} of an answer, expected a whole one")  # noqa: TRY004 - what came, no argument
     is_over = facts.get("outcome") is not None
-    return FollowedAnswer(f"{path.stem}/{facts['number']}", str(facts["startedAt"]), is_over, read_bundle(data))
+    return FollowedAnswer(f"{path.stem}/{facts['number']}", str(facts.get("startedAt")), is_over, read_bundle(data))
 
 
 def _doors(folder: Path | None) -> list[Path]:

@@ -20,6 +20,9 @@ __all__ = ["Refusal", "refusal_body", "refusal_of"]
 
 _PAGES: Final = frozenset({"http", "https"})
 """Schemes of pages of the web; programs that are made like pages have schemes of their own."""
+_NAMELESS: Final = frozenset({"", "null"})
+"""Origins of a frame in a sandbox, and of pictures and links of a page: a browser says then that another page asks."""
+_OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
 _WEB_SOCKET: Final = "websocket"
 
 
@@ -51,6 +54,8 @@ def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
     origin = headers.get("origin", "")
     if origin.partition("://")[0].lower() in _PAGES and not _is_this_machine(origin):
         return Refusal(403, f"got a request of the page {origin!r}, expected none of a page from another machine")
+    if origin.lower() in _NAMELESS and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE:
+        return Refusal(403, "got a request of a page that does not say which it is, expected one of a program")
     if not target.startswith("/"):
         return Refusal(
             400,
