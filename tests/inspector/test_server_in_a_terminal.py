@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 SECONDS = 30
 # What a terminal program does for its shell: makes it the owner of the terminal, which hangs up on it at its end.
+# The tests themselves may run where nobody hears of that, as under nohup.
 IN_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, "-m", "partstream", "inspect", "--no-browser", sys.argv[1]])
 """

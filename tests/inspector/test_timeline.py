@@ -56,9 +56,10 @@ def test_each_lane_shows_what_came_on_one_axis(shown):
     assert abs(event - part) < 1.5
     assert abs(event - read) < 1.5
     events = places(lane(page, "events").locator(".tick"))
-    at = [step[0] for step in STEPS]
-    scale = (events[-1] - events[0]) / (at[-1] - at[0])
-    assert events == pytest.approx([events[0] + (one - at[0]) * scale for one in at], abs=2)
+    came = [step[0] for step in STEPS]
+    scale = (events[-1] - events[0]) / (came[-1] - came[0])
+    expected = [events[0] + (one - came[0]) * scale for one in came]
+    assert events == pytest.approx(expected, abs=2)
 
 
 def test_a_kind_is_told_by_its_sign_a_broken_rule_by_a_flag_and_all_by_words(shown):
