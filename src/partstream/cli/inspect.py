@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.bundles.exchange import RedactionLevel
+from partstream.cli.busy import busy_with
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.inspect_files import files_named, last_answer
 from partstream.cli.opened_recordings import spare_recordings
@@ -107,7 +108,8 @@ def command(
             context.exit(show_live(opens_browser=not no_browser))
         if wanted["html"] is not None:
             spare_recordings(names, wanted["html"])
-        files = [last_answer()] if last else files_named(names, protocol)
+        with busy_with("Reading the recording"):
+            files = [last_answer()] if last else files_named(names, protocol)
         chosen = RedactionLevel(level or RedactionLevel.STRUCTURE)
         context.exit(_show(files, _Wanted(level=chosen, opens_browser=not no_browser, **wanted)))
     except BrokenPipeError:

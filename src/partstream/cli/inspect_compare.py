@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.text import Text
 
+from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.inspector.comparing import compare
@@ -37,7 +38,8 @@ def print_comparison(files: Sequence[ViewedFile], slower_than: float, *, as_json
     Raises:
         UsageError: There are not two answers.
     """
-    answers = view_of(files)["answers"]
+    with busy_with("Looking into the answers"):
+        answers = view_of(files)["answers"]
     if len(answers) != _TWO:
         raise click.UsageError(f"--compare: got {len(answers)} answers, expected two, in one file or in two")
     old, new = answers

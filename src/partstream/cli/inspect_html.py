@@ -11,6 +11,7 @@ import click
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
+from partstream.cli.busy import busy_with
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.inspector.page import page_html
@@ -51,8 +52,9 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
             "--html, or give the recording itself away, see partstream share"
         )
     # Not the path: who gets the page is not told where somebody keeps files.
-    redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
-    page = page_html(view_of(redacted), Hashes()).encode()
+    with busy_with("Making the page"):
+        redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
+        page = page_html(view_of(redacted), Hashes()).encode()
     if out == "-":
         sys.stdout.buffer.write(page)
         return ExitCode.FINE

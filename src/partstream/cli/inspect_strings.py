@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from partstream.bundles.redaction import what_is_in_it
+from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 
@@ -24,7 +25,8 @@ def print_strings(files: Sequence[ViewedFile]) -> ExitCode:
     for file in files:
         redaction = file.bundle.redaction
         level = "unknown" if redaction is None else redaction.level.value
-        found = what_is_in_it(file.bundle)
+        with busy_with("Looking for texts"):
+            found = what_is_in_it(file.bundle)
         said = f"{file.name}: {len(found)} distinct texts of more than 8 characters, redaction level {level}"
         console.print(Text(said, "bold"))
         for text, count in found:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.text import Text
 
+from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.inspector.answer_view import UNKNOWN
@@ -42,14 +43,16 @@ _Line = tuple[str, str]
 
 def print_view_as_json(files: Sequence[ViewedFile]) -> ExitCode:
     """Prints the view of files as JSON."""
-    view = view_of(files)
+    with busy_with("Looking into the answers"):
+        view = view_of(files)
     click.echo(dumps(view).decode())
     return exit_code_of_view(view)
 
 
 def print_text(files: Sequence[ViewedFile]) -> ExitCode:
     """Prints a summary of files."""
-    view = view_of(files)
+    with busy_with("Looking into the answers"):
+        view = view_of(files)
     console = make_console()
     for text, style in summary(view):
         console.print(Text(text, style))

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
+from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
 from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
@@ -67,14 +68,17 @@ def command(
         check_name(out)
         spare_recordings(() if name is None else (name,), out)
     chosen = RedactionLevel(level)
-    bundle = last_answer().bundle if name is None else bundle_named(name)
-    shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
+    with busy_with("Reading the recording"):
+        bundle = last_answer().bundle if name is None else bundle_named(name)
+    with busy_with("Replacing keys and texts"):
+        shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
     console = make_console()
     if preview:
         _print_preview(console, report, keep)
         return
     for out in outs:
-        size = write_shared(shared, out)
+        with busy_with(f"Writing {printable(out)}"):
+            size = write_shared(shared, out)
         console.print(Text(f"{printable(out)}: {size:,} bytes"))
     console.print(Text(f"{_what(chosen, keep)}.", "bold red" if chosen is RedactionLevel.NONE else ""))
     if chosen is not RedactionLevel.NONE:
