@@ -14,6 +14,8 @@ import { HEADER } from "./configuration.js";
 const INSPECTOR = / - Partstream$/;
 const USAGE = /^Token usage$/;
 const SAVED = "to-share.partstream.zip";
+/** The name that the extension proposes for it. */
+const PROPOSED = "answer.partstream.zip";
 /** What cuts an event in two: the answer fails in its middle, and the error says at which event. */
 const BROKEN_EVENT = 5;
 const WHERE = new RegExp(`"sequence_number":${BROKEN_EVENT}`);
@@ -49,7 +51,7 @@ export const INSPECTOR_CHECKS = [
       await panel.answerNotification("Partstream recorded", "Save to Share");
       const preview = await panel.answerDialog("What the file to share holds", "Save…", () => screenshot("share-preview"));
       const shared = join(server.workspace, SAVED);
-      await palette.answer(shared);
+      await palette.answerWithPath(shared, PROPOSED);
       await until("the shared file", () => existsSync(shared));
       await installing;
 

@@ -43,9 +43,19 @@ export class Palette {
   /** Answers what VS Code asks in the same box: a text, or the first of its choices that fits. */
   async answer(text) {
     await this.input.waitFor();
-    await this.input.fill(text);
     const row = this.#page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
-    await row.waitFor({ timeout: LOOK_LIMIT }).catch(() => undefined); // A text of the person's own is no choice.
+    await until(`the box to hold ${text}`, async () => {
+      await this.input.fill(text);
+      await row.waitFor({ timeout: LOOK_LIMIT }).catch(() => undefined); // A text of the person's own is no choice.
+      return (await this.input.inputValue()) === text;
+    });
     await this.#page.keyboard.press("Enter");
+  }
+
+  /** Answers a dialog for files with a path. It writes the `proposed` name over whatever was typed before it was there. */
+  async answerWithPath(path, proposed) {
+    await this.input.waitFor();
+    await until(`the proposed name ${proposed}`, async () => (await this.input.inputValue()).endsWith(proposed));
+    await this.answer(path);
   }
 }
