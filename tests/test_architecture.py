@@ -24,7 +24,18 @@ MAX_FUNCTION_LINES = 60
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "asgi", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
-    frozenset({"arguments", "error_facts", "kept_folder", "markdown", "redaction", "stop_signals", "visible_text"}),
+    frozenset(
+        {
+            "arguments",
+            "error_facts",
+            "kept_folder",
+            "markdown",
+            "media_types",
+            "redaction",
+            "stop_signals",
+            "visible_text",
+        }
+    ),
     frozenset({"loopback", "parts"}),
     frozenset({"cancellation", "inner_activity", "messages", "part_json", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
@@ -47,7 +58,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "kinds", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
-    "visible_text", "inner_activity", "markdown", "bundles", "part_json",
+    "visible_text", "inner_activity", "markdown", "media_types", "bundles", "part_json",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from partstream.media_types import bare_media_type
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.model_paths import MODEL, fits_path, literal_size
 from partstream.protocols.recording import RecordingError, read_recording, wire_of
@@ -125,7 +126,7 @@ def media_type_of(exchange: RecordedExchange) -> str:
     """The media type that the head names, in lower case without parameters; empty where there is none."""
     headers = () if exchange.head is None else exchange.head.headers
     said = next((value for name, value in headers if name.lower() == "content-type"), "")
-    return said.partition(";")[0].strip().lower()
+    return bare_media_type(said)
 
 
 def protocol_asked(exchange: RecordedExchange) -> Protocol | None:

@@ -41,6 +41,7 @@ from partstream.bundles.har_form import (
 )
 from partstream.bundles.json_fields import JSONFields, read_object
 from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
+from partstream.media_types import bare_media_type
 from partstream.numbers import as_amount
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class _Entry:
         self._response = said.object("response")
         self._content = self._response.optional_object("content") or JSONFields({}, f"{said.where}, no content")
         self._timings = said.optional_object("timings") or JSONFields({}, f"{said.where}, no timings")
-        self._type = (self._content.optional_text("mimeType") or "").partition(";")[0].strip().lower()
+        self._type = bare_media_type(self._content.optional_text("mimeType") or "")
         began = nanoseconds_of(said.optional_text("startedDateTime") or "")
         self._waited = sum(_milliseconds(self._timings, name) for name in _BEFORE_SENDING)
         self.started = None if began is None else began + self._waited

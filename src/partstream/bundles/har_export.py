@@ -23,6 +23,7 @@ from partstream.bundles.har_form import (
 )
 from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
 from partstream.json_codec import dumps
+from partstream.media_types import bare_media_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ def _entry(exchange: RecordedExchange) -> dict[str, Any]:
         READS: [[chunk.at, len(chunk.data)] for chunk in exchange.chunks],
         OWN: _own(exchange),
     }
-    if _media_type(exchange).partition(";")[0].strip().lower() == EVENT_STREAM:
+    if bare_media_type(_media_type(exchange)) == EVENT_STREAM:
         entry["_resourceType"] = "eventsource"
         entry[EVENTS] = list(_messages(exchange))
     return entry

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from partstream.media_types import bare_media_type
 from partstream.usage import USAGE_MIME_TYPE
 
 __all__ = ["KNOWN_MARKS", "STATEFUL_MARKER_MIME_TYPE", "is_mark"]
@@ -50,7 +51,7 @@ def is_mark(mime_type: str) -> bool:
     A media type has a slash; Copilot's own names have none. In the vendor tree (RFC 6838, 3.2), only documents and
     JSON are for models.
     """
-    label = mime_type.partition(";")[0].strip().lower()
+    label = bare_media_type(mime_type)
     if "/" not in label or label in KNOWN_MARKS or label.startswith(_FOR_PROGRAMS):
         return True
     return label.startswith("application/vnd.") and not (label.startswith(_DOCUMENTS) or label.endswith("+json"))

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from partstream.media_types import bare_media_type
+
 if TYPE_CHECKING:
     from partstream.parts import DataPart
 
@@ -122,7 +124,7 @@ def sniff(data: bytes) -> str | None:
 
 def read_media(part: DataPart) -> Media:
     """The content of a data part. Never raises: bytes of an unknown kind are a file."""
-    label = part.mime_type.partition(";")[0].strip().lower()
+    label = bare_media_type(part.mime_type)
     label = _ALIASES.get(label, label)
     if label == URI_LIST and (linked := _linked(part.data)) is not None:
         return linked

@@ -19,6 +19,7 @@ from partstream.bundles.exchange import (
 from partstream.bundles.partial import PartialRecording
 from partstream.capturing.bundling import versions_here
 from partstream.capturing.exchange_capture import recorded_error
+from partstream.media_types import bare_media_type
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.masked_reads import MaskedReads
 from partstream.recorder.spoken import protocol_at
@@ -192,7 +193,7 @@ def redactor_of_request(request: ForwardedRequest) -> Redactor:
 
 def is_document(status: int, headers: Iterable[tuple[str, str]]) -> bool:
     """Whether a response is an answer in one document."""
-    kind = next((value for name, value in headers if name == "content-type"), "").partition(";")[0].strip().lower()
+    kind = bare_media_type(next((value for name, value in headers if name == "content-type"), ""))
     return kind == "application/json" and status // 100 == 2
 
 

@@ -12,6 +12,7 @@ import httpx2
 
 from partstream.errors import EventTooLargeError
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE
+from partstream.media_types import bare_media_type
 from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.redacted_outputs import redacted_error
@@ -115,7 +116,7 @@ def _error_of(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamEr
 
 
 def _content_type(answer: HTTPAnswer) -> str:
-    return str(answer.response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+    return bare_media_type(str(answer.response.headers.get("content-type", "")))
 
 
 async def _start_of_body(answer: HTTPAnswer) -> bytes:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.media_types import bare_media_type
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.waits import wait_in_sentence
 from partstream.sse import SSEDecoder
@@ -136,7 +137,7 @@ def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, 
         wanted: What was asked for, in words.
         expected: Its media type.
     """
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = bare_media_type(headers.get("content-type", ""))
     text = body.decode(errors="replace")
     if page := _web_page(text):
         return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", WEB_PAGE_ADVICE)

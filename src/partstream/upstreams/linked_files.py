@@ -18,6 +18,7 @@ import httpx2
 from partstream._version import __version__
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import PartstreamError
+from partstream.media_types import bare_media_type
 from partstream.outputs import FileMode
 from partstream.parts import DataPart
 from partstream.protocols.linked_files import linked_file
@@ -160,7 +161,7 @@ class LinkedFiles:
             raise _NotFetchedError(f"HTTP {response.status_code}")
         if response.headers.get("content-encoding", "identity") != "identity":
             raise _NotFetchedError("it is compressed, although nobody asked for that")
-        said = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        said = bare_media_type(response.headers.get("content-type", ""))
         if said == _PAGE:
             raise _NotFetchedError("it is a web page")
         content = bytearray()

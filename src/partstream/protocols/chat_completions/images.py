@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import sniff
+from partstream.media_types import bare_media_type
 from partstream.outputs import Unmapped
 from partstream.parts import DataPart, unchecked_part
 from partstream.protocols.fields import Wire, identifier, mapping
@@ -65,4 +66,4 @@ def _part(url: str, mode: FileMode) -> Any:
         return None
     if not data:
         return None
-    return unchecked_part(DataPart, data, sniff(data) or head.partition(";")[0].strip().lower() or _UNKNOWN)
+    return unchecked_part(DataPart, data, sniff(data) or bare_media_type(head) or _UNKNOWN)
