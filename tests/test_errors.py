@@ -1,6 +1,7 @@
 """Facts are fields: whoever catches an error never has to read its message."""
 
 import inspect
+import pickle
 from typing import Any
 
 import pytest
@@ -44,6 +45,13 @@ def test_an_error_keeps_its_facts_as_fields_and_says_them(made: type[Exception])
     for value in facts.values():
         if isinstance(value, str) and not isinstance(value, TimeoutPhase) and value not in ("{}", "OPEN", "c", "2"):
             assert value in str(error), value
+
+
+@pytest.mark.parametrize("made", EXAMPLES, ids=lambda made: made.__name__)
+def test_an_error_reaches_another_process_with_its_facts_and_its_text(made: type[Exception]) -> None:
+    error = made(**EXAMPLES[made])
+    read = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (type(read), str(read), vars(read)) == (made, str(error), vars(error))
 
 
 def test_every_error_with_facts_of_its_own_is_tried_above() -> None:

@@ -71,6 +71,7 @@ def write(folder: Path, answers: int) -> None:
 
 def fill(folder: Path, most_bytes: int) -> None:
     """Answers while no file may become larger than `most_bytes`; what is known stays known all the time."""
+    sys.dont_write_bytecode = True  # it would be cut as well, and kept
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     fill_up(folder)
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "CallerError",
@@ -14,7 +18,20 @@ __all__ = [
 
 
 class PartstreamError(Exception):
-    """The root of all errors that Partstream raises on purpose."""
+    """The root of all errors that Partstream raises on purpose.
+
+    Its errors keep their fields and their text when they are pickled, so that they reach other processes.
+    """
+
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., PartstreamError], tuple[type[PartstreamError], tuple[object, ...]], dict[str, Any]]:
+        # By itself, an exception would be made again of its text, which is no argument of most constructors.
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[PartstreamError], arguments: tuple[object, ...]) -> PartstreamError:
+    return kind.__new__(kind, *arguments)
 
 
 class UnexpectedValueError(PartstreamError):

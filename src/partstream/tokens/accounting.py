@@ -325,7 +325,7 @@ class TokenAccounting:
         residue = residue_of(estimate.reported_tokens, estimate.items, reported)
         rows = dict(learn(estimate.items, residue).rows)
         if rows:
-            self._ledger.keep_counts(scope.name, rows)
+            self._ledger.keep_counts(scope.name, rows, are_reported=True)
         of_tools = rows.get(estimate.tools_digest)
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = TotalRow(estimate.tools_digest, tools, reported)

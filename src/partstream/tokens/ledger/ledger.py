@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from partstream.events import EventEmitter
 from partstream.tokens.ledger.calibration import WINDOW
+from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
 from partstream.tokens.ledger.file import default_data_folder
 from partstream.tokens.ledger.rows import WantedRows
 from partstream.tokens.ledger.worker import LedgerWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from partstream.tokens.ledger.calibration import Sample
     from partstream.tokens.ledger.digests import Digest
+    from partstream.tokens.ledger.facts import Fact, TellFact
     from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
 
 __all__ = ["LEDGER_NAME", "Ledger", "is_ledger_off", "open_ledger"]
@@ -63,6 +66,8 @@ class Ledger:
 
     Attributes:
         did_learn: Fires with a family when an answer of any upstream taught something about it.
+        tell: Hears of every fact that an upstream reports to this ledger; None for nobody.
+        taken_refusals: How many refusals other ledgers have told.
     """
 
     def __init__(self, worker: LedgerWorker | None = None) -> None:
@@ -71,7 +76,11 @@ class Ledger:
         self._totals: _Memory[tuple[TotalRow, ...]] = _Memory()
         self._samples: dict[str, tuple[Sample, ...]] = {}
         self._limits: dict[str, dict[str, LimitRow]] = {}
+        self._told_limits: dict[str, dict[str, LimitRow]] = {}
+        self._told_refusals: dict[str, dict[str, dict[str, float]]] = {}
         self.did_learn: EventEmitter[str] = EventEmitter()
+        self.tell: TellFact | None = None
+        self.taken_refusals = 0
 
     async def read_ahead(self, wanted: WantedRows) -> None:
         """Reads rows that are not in memory, so that those who need them next need not wait for the file.
@@ -108,10 +117,18 @@ class Ledger:
             found |= self._counts.fill(missing, read)
         return found
 
-    def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
-        """Remembers counts; the next :meth:`flush` writes them."""
+    def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow], *, are_reported: bool = False) -> None:
+        """Remembers counts; the next :meth:`flush` writes them.
+
+        Args:
+            scope: The family at its upstream.
+            rows: The counts.
+            are_reported: Whether an upstream has just reported them, so that other ledgers are told.
+        """
         for digest, row in rows.items():
             self._counts.put(digest, scope, row)
+            if are_reported and self.tell is not None:
+                self.tell(CountFact(scope, digest, row))
         if self._worker is not None:
             self._worker.keep_counts(scope, rows)
 
@@ -133,6 +150,8 @@ class Ledger:
         self._totals.put(digest, scope, (*(one for one in known if one.tools != row.tools), row))
         if self._worker is not None:
             self._worker.keep_total(scope, digest, row)
+        if self.tell is not None:
+            self.tell(TotalFact(scope, digest, row))
 
     # ---- learned facts about families and models ----
 
@@ -150,6 +169,8 @@ class Ledger:
         self._samples[family] = (*self.samples(family), sample)[-WINDOW:]
         if self._worker is not None:
             self._worker.keep_sample(family, sample)
+        if self.tell is not None:
+            self.tell(SampleFact(family, sample))
 
     def limits(self, upstream: str) -> dict[str, LimitRow]:
         """The input limits that an upstream reported, by model id.
@@ -159,9 +180,10 @@ class Ledger:
         """
         read = None if self._worker is None else self._worker.limits(upstream)
         limits = dict(read or {})
-        for model, row in self._limits.get(upstream, {}).items():
-            if model not in limits or row.learned > limits[model].learned:
-                limits[model] = row
+        for known in (self._told_limits, self._limits):
+            for model, row in known.get(upstream, {}).items():
+                if model not in limits or row.learned > limits[model].learned:
+                    limits[model] = row
         return limits
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
@@ -169,6 +191,8 @@ class Ledger:
         self._limits.setdefault(upstream, {})[model] = row
         if self._worker is not None:
             self._worker.keep_limit(upstream, model, row)
+        if self.tell is not None:
+            self.tell(LimitFact(upstream, model, row))
 
     def has_kept_limit(self, upstream: str, model: str) -> bool:
         """Whether this ledger itself was told a limit of a model; does not read the file."""
@@ -176,7 +200,13 @@ class Ledger:
 
     def forget_limit(self, upstream: str, model: str) -> None:
         """Forgets the limit that an upstream reported for a model: it turned out to be wrong."""
-        self._limits.get(upstream, {}).pop(model, None)
+        self._forget_limit(upstream, model)
+        if self.tell is not None:
+            self.tell(LimitFact(upstream, model, None))
+
+    def _forget_limit(self, upstream: str, model: str) -> None:
+        for known in (self._limits, self._told_limits):
+            known.get(upstream, {}).pop(model, None)
         if self._worker is not None:
             self._worker.forget_limit(upstream, model)
 
@@ -187,7 +217,11 @@ class Ledger:
 
         None where the file cannot be read now; without a file there are none.
         """
-        return {} if self._worker is None else self._worker.refusals(upstream)
+        read = {} if self._worker is None else self._worker.refusals(upstream)
+        if read is None:
+            return None
+        told = self._told_refusals.get(upstream, {})
+        return {model: {**told.get(model, {}), **read.get(model, {})} for model in (*told, *read)}
 
     def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
         """Remembers a field that a model refused, only in the file.
@@ -200,6 +234,57 @@ class Ledger:
         """
         if self._worker is not None:
             self._worker.keep_refusal(upstream, model, field, learned)
+        if self.tell is not None:
+            self.tell(RefusalFact(upstream, model, field, learned))
+
+    # ---- facts of other ledgers: nobody is told of them, and no file is waited for ----
+
+    def take(self, fact: Fact) -> None:
+        """Remembers a fact that another ledger was told by an upstream; the next :meth:`flush` writes it.
+
+        Args:
+            fact: Any fact but a sample, see :meth:`take_samples`.
+        """
+        _TAKERS[type(fact)](self, fact)
+
+    def take_samples(self, family: str, samples: Sequence[Sample]) -> None:
+        """Puts the samples that all ledgers share in the place of the own ones, so that all have the same order."""
+        newest = tuple(samples[-WINDOW:])
+        if self._samples.get(family) != newest:
+            self._samples[family] = newest
+            self.did_learn.fire(family)
+
+    def take_count(self, fact: CountFact) -> None:
+        """Takes the reported number of a message; how it was counted here stays."""
+        row, known = fact.row, self._counts.known(fact.digest)
+        if known is not None and (own := known.get(fact.scope)) is not None:
+            row = replace(own, reported=row.reported, is_alone=row.is_alone)
+        # What is not in memory is read from the file when it is needed.
+        if known is not None or self._worker is None:
+            self._counts.put(fact.digest, fact.scope, row)
+        if self._worker is not None:
+            self._worker.keep_counts(fact.scope, {fact.digest: row})
+
+    def take_total(self, fact: TotalFact) -> None:
+        """Takes the reported total of a request."""
+        known = self._totals.known(fact.digest)
+        if known is not None or self._worker is None:
+            others = (one for one in (known or {}).get(fact.scope, ()) if one.tools != fact.row.tools)
+            self._totals.put(fact.digest, fact.scope, (*others, fact.row))
+        if self._worker is not None:
+            self._worker.keep_total(fact.scope, fact.digest, fact.row)
+
+    def take_limit(self, fact: LimitFact) -> None:
+        """Takes the limit of a model, or forgets the one that is known."""
+        if fact.row is None:
+            self._forget_limit(fact.upstream, fact.model)
+        else:
+            self._told_limits.setdefault(fact.upstream, {})[fact.model] = fact.row
+
+    def take_refusal(self, fact: RefusalFact) -> None:
+        """Takes a field that a model refused, in memory alone."""
+        self._told_refusals.setdefault(fact.upstream, {}).setdefault(fact.model, {})[fact.field] = fact.learned
+        self.taken_refusals += 1
 
     # ---- usage ----
 
@@ -245,6 +330,10 @@ class _Memory(Generic[Row]):
                 found[digest] = rows
         return found, list(missing)
 
+    def known(self, digest: Digest) -> Mapping[str, Row] | None:
+        """The rows of a digest; None if it is not in memory, an empty mapping if there are none."""
+        return self._rows.get(digest)
+
     def missing(self, digests: Iterable[Digest]) -> list[Digest]:
         """The digests that are not in memory, each once."""
         return [digest for digest in dict.fromkeys(digests) if digest not in self._rows]
@@ -267,3 +356,11 @@ class _Memory(Generic[Row]):
     def _trim(self) -> None:
         while len(self._rows) > _IN_MEMORY:
             self._rows.popitem(last=False)
+
+
+_TAKERS: Final[Mapping[type, Callable[[Ledger, Any], None]]] = {
+    CountFact: Ledger.take_count,
+    TotalFact: Ledger.take_total,
+    LimitFact: Ledger.take_limit,
+    RefusalFact: Ledger.take_refusal,
+}

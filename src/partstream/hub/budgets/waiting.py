@@ -1,0 +1,262 @@
+"""The answers of a worker that wait for their reservations, and what is decided about each; no I/O, no clock.
+
+An answer first asks for all that it may take. Where that is missing, others are asked to give back what they hold and
+do not use. Only when they have done so, or after the longest wait, is it content with less, and only when less is
+missing too is it refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from partstream.hub.budgets.errors import BudgetsUnreachableError
+from partstream.hub.store.values import SCARCE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from partstream.hub.budgets.asking import Ask, Outcome, WindowView
+    from partstream.hub.budgets.holdings import DatabaseClock, Holdings
+    from partstream.hub.budgets.needs import Need
+    from partstream.hub.budgets.settings import WorkerSettings
+
+__all__ = ["WaitingAnswers"]
+
+RECALL_SECONDS: Final = SCARCE_SECONDS / 2
+"""The seconds between two recalls of a window by whomever, as long as answers wait."""
+_AWAY: Final = "the hub's database does not answer"
+_STOPPING: Final = "the server is being stopped"
+
+
+class WaitingAnswers:
+    """The answers that wait, in the order in which they came; those that need the same budgets are looked at together.
+
+    Args:
+        holdings: What the worker holds.
+        settings: How it keeps its budgets.
+        clock: Whether the database answers.
+    """
+
+    def __init__(self, holdings: Holdings, settings: WorkerSettings, clock: DatabaseClock) -> None:
+        self._holdings = holdings
+        self._settings = settings
+        self._clock = clock
+        self._queues: dict[tuple[str, ...], _Queue] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def __iter__(self) -> Iterator[Ask]:
+        return chain.from_iterable(queue.asks for queue in tuple(self._queues.values()))
+
+    def add(self, ask: Ask, now: float) -> None:
+        """Decides about a new answer, or lets it wait."""
+        outcome = self._outcome(ask, {}, now)
+        if outcome is not None:
+            ask.decided(outcome)
+            return
+        queue = self._queues.setdefault(tuple(rule for rule, _ in ask.rules), _Queue())
+        queue.asks.append(ask)
+        targets = tuple(ask.targets())
+        queue.smallest = [min(pair) for pair in zip(queue.smallest or targets, targets, strict=True)]
+
+    def remove(self, ask: Ask) -> None:
+        """Forgets an answer that nobody wants any more."""
+        key = tuple(rule for rule, _ in ask.rules)
+        queue = self._queues.get(key)
+        if queue is not None and ask in queue.asks:
+            queue.asks.remove(ask)
+            if not queue.asks:
+                del self._queues[key]
+
+    def windows(self) -> tuple[int, ...]:
+        """The windows whose state may decide about them."""
+        rules = {rule for rules in self._queues for rule in rules}
+        current = self._holdings.current
+        return tuple(window for rule in rules if (window := current.get(rule)) is not None)
+
+    def recalls(self, now: float) -> dict[int, int]:
+        """The windows of which others are to give back what they do not use, with the recalls that were seen last."""
+        windows = {}
+        for ask in self:
+            for rule, need in ask.rules:
+                number = self._holdings.current.get(rule)
+                if number is None or self._holdings.book.hold(number).free >= ask.target(need):
+                    continue
+                view = self._holdings.views[number]
+                is_undecided = view.proven_at < ask.at <= view.failed_at
+                if is_undecided and now >= view.recalled_at + RECALL_SECONDS:
+                    windows[number] = view.window.recall
+        return windows
+
+    def serve(self, now: float) -> None:
+        """Decides about every answer, as far as that is possible now."""
+        states: dict[str, _State | None] = {}
+        for key, queue in tuple(self._queues.items()):
+            first = queue.asks[0]
+            needs = [self._state(rule, need, states, now) for rule, need in first.rules]
+            seen = self._seen(needs)
+            is_same = seen == queue.seen and now < first.deadline and self._clock.is_connected
+            if not is_same or queue.may_fit(needs):
+                self._serve(queue, states, now, needs if is_same else None)
+            queue.seen = seen
+            if not queue.asks:
+                del self._queues[key]
+
+    def _seen(self, needs: Iterable[_State | None]) -> tuple[object, ...]:
+        """What decides about answers beside what is free: as long as it is the same, nothing else is decided."""
+        return (
+            self._holdings.is_closing,
+            *(
+                None if state is None else (state.unspent, state.is_fresh, state.view.proven_at, state.view.failed_at)
+                for state in needs
+            ),
+        )
+
+    def _serve(
+        self,
+        queue: _Queue,
+        states: dict[str, _State | None],
+        now: float,
+        only_while_fits: Sequence[_State | None] | None,
+    ) -> None:
+        """Looks at the answers of a queue one by one; if nothing but free amounts decides, while one may still fit."""
+        decided = []
+        waiting = []
+        for index, ask in enumerate(queue.asks):
+            if only_while_fits is not None and not queue.may_fit(only_while_fits):
+                waiting += queue.asks[index:]
+                break
+            outcome = self._outcome(ask, states, now)
+            if outcome is None:
+                waiting.append(ask)
+            else:
+                decided.append((ask, outcome))
+        queue.asks = waiting
+        queue.note_targets()
+        for ask, outcome in decided:
+            ask.decided(outcome)
+
+    def _outcome(self, ask: Ask, states: dict[str, _State | None], now: float) -> Outcome | None:
+        if self._holdings.is_closing:
+            return BudgetsUnreachableError(_STOPPING, self._settings.heartbeat_seconds)
+        found = [(need, self._state(rule, need, states, now)) for rule, need in ask.rules]
+        needs = [(need, state) for need, state in found if state is not None]
+        if len(needs) < len(found):
+            return self._given_up(ask.deadline, now)
+        if all(need.amount <= state.free for need, state in needs):
+            return self._reserved(needs, now)
+        for need, state in needs:
+            if state.is_fresh and state.unspent < need.least:
+                return self._refusal(need, state.view)
+        if ask.less_at is None and self._must_be_content(ask, needs, now):
+            ask.less_at = now
+            for _, state in needs:
+                state.view.lease_at = -math.inf
+        return None if ask.less_at is None else self._less(ask, needs, now)
+
+    def _state(self, rule: str, need: Need, states: dict[str, _State | None], now: float) -> _State | None:
+        """How the current window of a rule is, looked up once for all answers; None if it has to be opened first."""
+        if rule not in states:
+            windows = self._holdings.windows((need,), now)
+            states[rule] = None if windows is None else self._looked_up(windows[rule], now)
+        return states[rule]
+
+    def _looked_up(self, window: int, now: float) -> _State:
+        view = self._holdings.views[window]
+        is_fresh = self._clock.is_connected and now - view.seen_at <= self._settings.heartbeat_seconds
+        unspent = view.window.limit - view.window.spent
+        return _State(view, self._holdings.book.hold(window).free, unspent, is_fresh)
+
+    def _reserved(self, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
+        windows = {need.rule.id: state.view.window.id for need, state in needs}
+        amounts = {need.rule.id: min(need.amount, state.free) for need, state in needs}
+        granted = self._holdings.reserve(windows, amounts, now)
+        for _, state in needs:
+            state.free = self._holdings.book.hold(state.view.window.id).free
+        return granted
+
+    def _must_be_content(self, ask: Ask, needs: Sequence[tuple[Need, _State]], now: float) -> bool:
+        """Whether the whole will not fit, or has been waited for long enough."""
+        if not self._clock.is_connected or now >= ask.deadline:
+            return True
+        return any(
+            (state.view.proven_at >= ask.at and state.free < need.amount)
+            or (state.is_fresh and state.unspent < need.amount)
+            for need, state in needs
+        )
+
+    def _less(self, ask: Ask, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
+        """What becomes of an answer that is content with less."""
+        short = [(need, state.view) for need, state in needs if need.least > state.free]
+        if not short:
+            return self._reserved(needs, now)
+        if not self._clock.is_connected:
+            return self._given_up(ask.deadline, now)
+        for need, view in short:
+            if self._has_tried_all(ask, need, view, now):
+                return self._refusal(need, view)
+        return self._given_up(ask.deadline + self._settings.wait_seconds, now)
+
+    def _refusal(self, need: Need, view: WindowView) -> Outcome:
+        return view.refusal(need.least, self._holdings.book.hold(view.window.id), self._settings.silent_seconds)
+
+    @staticmethod
+    def _has_tried_all(ask: Ask, need: Need, view: WindowView, now: float) -> bool:
+        """Whether the least of a need was asked for when nothing was free anywhere, or waiting is over."""
+        is_proven = view.proven_at >= ask.at
+        if is_proven and need.least == need.amount:
+            return True
+        has_tried_least = ask.less_at is not None and view.failed_at >= ask.less_at
+        return has_tried_least and (is_proven or now >= ask.deadline)
+
+    def _given_up(self, deadline: float, now: float) -> Outcome | None:
+        """The error for an answer for which the database has been away too long."""
+        away_since = self._clock.away_since
+        is_away = away_since is not None and now - away_since >= self._settings.wait_seconds
+        return BudgetsUnreachableError(_AWAY, 1.0) if is_away or now >= deadline else None
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The answers that need the same budgets.
+
+    Attributes:
+        asks: The answers, in the order in which they came.
+        smallest: By budget, the least that would help one of them.
+        seen: How everything was when each of them was last looked at.
+    """
+
+    asks: list[Ask] = field(default_factory=list)
+    smallest: list[int] = field(default_factory=list)
+    seen: tuple[object, ...] | None = None
+
+    def note_targets(self) -> None:
+        """Notes anew what would help."""
+        self.smallest = [min(targets) for targets in zip(*(ask.targets() for ask in self.asks), strict=True)]
+
+    def may_fit(self, states: Iterable[_State | None]) -> bool:
+        """Whether what is free may be enough for one of the answers."""
+        return all(
+            state is not None and state.free >= least for state, least in zip(states, self.smallest, strict=False)
+        )
+
+
+@dataclass(slots=True)
+class _State:
+    """How a window is while answers are decided about.
+
+    Attributes:
+        view: What is known of it.
+        free: What is free here.
+        unspent: What of its limit is not spent.
+        is_fresh: Whether that was seen a moment ago.
+    """
+
+    view: WindowView
+    free: int
+    unspent: int
+    is_fresh: bool

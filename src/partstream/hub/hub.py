@@ -1,0 +1,128 @@
+"""What the parts of one worker of a hub share, and its life: it starts with the server, or with the first request."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partstream.hub.grants import may_use
+from partstream.hub.keys import is_valid
+from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.serving.failures import RequestFailedError
+
+if TYPE_CHECKING:
+    from partstream.hub.authenticator import HubCaller
+    from partstream.hub.budgets.worker import HubWorker
+    from partstream.hub.directory import Directory, Key, Person
+    from partstream.hub.settings import HubSettings
+    from partstream.serving.authentication import Caller
+
+__all__ = ["Asking", "Hub", "HubLife"]
+
+_logger = logging.getLogger("partstream.hub")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks, as the directory knows it now.
+
+    Attributes:
+        directory: The directory.
+        key: The key.
+        person: The person.
+    """
+
+    directory: Directory
+    key: Key
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """One worker of a hub.
+
+    Attributes:
+        worker: Budgets, journal, database.
+        settings: How it is set up.
+        life: Its start and end.
+    """
+
+    worker: HubWorker
+    settings: HubSettings
+    life: HubLife
+
+    def directory(self) -> Directory | None:
+        """The newest snapshot; None before the first. Starts the worker where the server has not."""
+        directory = self.worker.directory
+        if directory is None:
+            self.life.begin()
+        return directory
+
+    def asking(self, caller: Caller) -> Asking | None:
+        """Who a caller is now; None if the key is accepted no more since it was checked, or there is none."""
+        directory, key_id = self.worker.directory, getattr(caller, "key_id", None)
+        key = None if directory is None or key_id is None else directory.keys.get(key_id)
+        if directory is None or key is None or not is_valid(directory, key, self.settings.clock()):
+            return None
+        return Asking(directory, key, directory.people[key.person])
+
+    def may_use(self, caller: Caller, model_id: str) -> bool:
+        """Whether a caller may use a model now."""
+        asking = self.asking(caller)
+        return asking is not None and may_use(asking.directory, asking.key, model_id)
+
+    def require(self, caller: Caller | HubCaller) -> Asking:
+        """Who a caller is now.
+
+        Raises:
+            RequestFailedError: The key is accepted no more.
+        """
+        asking = self.asking(caller)
+        if asking is None:
+            said = "the key of this connection is accepted no more; expected one that this server knows"
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said))
+        return asking
+
+
+class HubLife:
+    """Starts a worker once and ends it once.
+
+    Args:
+        worker: The worker.
+    """
+
+    def __init__(self, worker: HubWorker) -> None:
+        self._worker = worker
+        self._starting: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Starts the worker in the background, where the server has no lifespan; a second call does nothing."""
+        if self._starting is None:
+            self._starting = asyncio.get_running_loop().create_task(self._worker.start())
+            self._starting.add_done_callback(_say_failure)
+
+    async def start(self) -> None:
+        """Starts the worker.
+
+        Raises:
+            JournalError: The folder of the journals cannot be used.
+            StoreUnusableError: The database is there and cannot be used as it is.
+        """
+        self.begin()
+        assert self._starting is not None  # noqa: S101 - begun above
+        await self._starting
+
+    async def stop(self) -> None:
+        """Ends the worker, if it was started."""
+        starting, self._starting = self._starting, None
+        if starting is None:
+            return
+        await asyncio.gather(starting, return_exceptions=True)
+        await self._worker.close()
+
+
+def _say_failure(starting: asyncio.Task[None]) -> None:
+    if not starting.cancelled() and (error := starting.exception()) is not None:
+        _logger.error("the hub could not start: %s", error)

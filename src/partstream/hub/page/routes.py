@@ -1,0 +1,206 @@
+"""Serves the page of the hub: two frames without any data, and the content for whoever has a key.
+
+    GET  /hub           the frame of the page
+    GET  /hub/join      the page that a link to join opens
+    GET  /hub/v1/page   the content, with the key in a header: `?days=30&zone=Europe/Berlin`
+
+A frame holds nothing of the hub, so it needs no key. There is no cookie and no CORS: a page of somebody else cannot
+send the key, because it does not have it, and cannot read an answer. The database is read in a thread of its own over a
+connection of its own, so that no page makes a worker wait that leases or settles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
+
+from partstream.hub.overview import overview, reader_of
+from partstream.hub.page.assembly import PERIODS, content_html, frame_html
+from partstream.hub.page.join import join_html
+from partstream.hub.store.errors import StoreError, StoreUnreachableError
+from partstream.pages.policy import Nonces
+from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.serving.failures import RequestFailedError
+from partstream.serving.owner_routes import OwnerReply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.hub.directory import Directory
+    from partstream.hub.page.view import Reader
+    from partstream.hub.store.store import HubStore
+    from partstream.serving.app import ServingApp
+    from partstream.serving.authentication import Caller
+    from partstream.serving.owner_routes import OwnerHandler, OwnerRequest
+
+__all__ = ["CONTENT", "JOIN", "PAGE", "HubPage"]
+
+Result = TypeVar("Result")
+
+PAGE: Final = "/hub"
+JOIN: Final = "/hub/join"
+CONTENT: Final = "/hub/v1/page"
+
+_logger = logging.getLogger("partstream.hub")
+
+_HTML: Final = "text/html; charset=utf-8"
+_HEADERS: Final = (
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+)
+_FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
+"""The rest of the policy of a page stands in the page itself."""
+_NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+"""For the content: whoever opens it by itself sees a document in which nothing runs."""
+
+_RETRY_SECONDS: Final = 2.0
+_MOST_KEPT: Final = 32
+_DAYS: Final = 30
+_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", re.ASCII)
+
+
+class HubPage:
+    """The page of one worker.
+
+    Args:
+        open_store: Opens a connection to the database, for this page alone.
+        most_waiting: The most pages that are read or wait to be read, one after the other.
+        slow_seconds: What took longer to read is kept for a while,
+        rest: for as many times as long: however many look at the page, most of the time nobody reads.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], HubStore],
+        *,
+        most_waiting: int = 8,
+        slow_seconds: float = 1.0,
+        rest: float = 5.0,
+    ) -> None:
+        self._open_store = open_store
+        self._most_waiting = most_waiting
+        self._slow_seconds = slow_seconds
+        self._rest = rest
+        self._store: HubStore | None = None
+        self._directory: Directory | None = None
+        self._thread = ThreadPoolExecutor(1, "hub-page")
+        self._waiting = 0
+        self._kept: dict[tuple[Reader, int, str], tuple[float, str]] = {}
+
+    def add_to(self, app: ServingApp) -> None:
+        """Puts the page up, and closes its connection when the application ends."""
+        app.add_route("GET", PAGE, _frame(frame_html), is_open=True)
+        app.add_route("GET", JOIN, _frame(join_html), is_open=True)
+        app.add_route("GET", CONTENT, self._content)
+        app.add_lifetime(self)
+
+    async def start(self) -> None:
+        """Opens nothing: most workers show no page."""
+
+    async def stop(self) -> None:
+        """Closes the connection to the database."""
+        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        if self._store is not None:
+            self._store.close()
+
+    async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
+        days, zone = _asked(request.query)
+        if self._waiting >= self._most_waiting:
+            raise _overloaded("too many people look at the page now", _RETRY_SECONDS)
+        self._waiting += 1
+        try:
+            html = await asyncio.get_running_loop().run_in_executor(self._thread, self._read, caller.name, days, zone)
+        except StoreUnreachableError as error:
+            raise _overloaded("the hub's database does not answer now", error.retry_after) from error
+        except StoreError as error:
+            _logger.exception("the page of the hub cannot be read")
+            failure = ServedFailure(
+                FailureKind.INTERNAL, "the hub's database cannot be read; the server's log says why"
+            )
+            raise RequestFailedError(failure) from error
+        finally:
+            self._waiting -= 1
+        if html is None:
+            raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "the page is for people of this hub"))
+        return OwnerReply(html.encode(), _HTML, headers=(*_HEADERS, _NOTHING_RUNS))
+
+    def _read(self, person: str, days: int, zone: ZoneInfo) -> str | None:
+        """The content for a person; None if there is no such person. Runs in the thread."""
+        if self._store is None:
+            self._store = self._open_store()
+        known = self._directory
+        directory = self._store.directory(None if known is None else known.version) or known
+        assert directory is not None  # noqa: S101 - whoever knows no version is given one
+        self._directory = directory
+        reader = reader_of(directory, person)
+        if reader is None:
+            return None
+        return self._kept_content(reader, days, zone) or self._read_content(self._store, directory, reader, days, zone)
+
+    def _kept_content(self, reader: Reader, days: int, zone: ZoneInfo) -> str | None:
+        """What was read not long ago for the same reader, where reading takes long."""
+        until, html = self._kept.get((reader, days, zone.key), (0.0, None))
+        return html if time.monotonic() < until else None
+
+    def _read_content(self, store: HubStore, directory: Directory, reader: Reader, days: int, zone: ZoneInfo) -> str:
+        begins = time.monotonic()
+        html = content_html(overview(store, directory, reader, days, zone, zone.key), zone, is_live=True)
+        ends = time.monotonic()
+        if ends - begins >= self._slow_seconds:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[reader, days, zone.key] = ends + self._rest * (ends - begins), html
+        return html
+
+
+def _frame(make: Callable[[Nonces], str]) -> OwnerHandler:
+    """Answers with a frame, whose script and style have a nonce of their own each time."""
+
+    async def show(_request: OwnerRequest, _caller: Caller) -> OwnerReply:
+        page = make(Nonces(secrets.token_urlsafe(16), connect="'self'"))
+        return OwnerReply(page.encode(), _HTML, headers=(*_HEADERS, _FRAMED))
+
+    return show
+
+
+def _asked(query: str) -> tuple[int, ZoneInfo]:
+    """The days and the time zone that a query names.
+
+    Raises:
+        RequestFailedError: There are no such days, or there is no such zone.
+    """
+    try:
+        given = dict(parse_qsl(query, max_num_fields=8))
+    except ValueError:
+        raise _wrong("query", "more than 8 fields", "days and zone") from None
+    days = given.get("days", str(_DAYS))
+    if days not in map(str, PERIODS):
+        raise _wrong("days", "something else", f"one of {', '.join(map(str, PERIODS))}")
+    zone = given.get("zone", "UTC")
+    try:
+        if _ZONE.fullmatch(zone):
+            return int(days), ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        pass
+    raise _wrong("zone", "something else", "the name of a time zone, such as Europe/Berlin")
+
+
+def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
+    return RequestFailedError(
+        ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}, expected {expected}", param=name)
+    )
+
+
+def _overloaded(why: str, retry_after: float) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, f"{why}; ask again", retry_after=retry_after))

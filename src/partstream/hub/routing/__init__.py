@@ -1,0 +1,1 @@
+"""One model of a hub over several upstreams: shares, conversations that stay, circuits, who answers in whose place."""

@@ -1,0 +1,266 @@
+"""What the database of a hub does, whichever it is: a synchronous interface, for one thread of each worker.
+
+No method is on the way of an answer. Each is one transaction, and rows are locked in one order everywhere: a worker,
+ledger rows by id, windows by number, leases. After :class:`StoreUnreachableError` it is not known whether a method was
+carried out: `settle`, `heartbeat`, `open_windows`, `forfeit` and `leave` can be repeated as they are;
+after `lease` and `give_back` a worker asks nothing but a heartbeat, whose leases say what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from partstream.hub.directory import BudgetRule, Directory, Key
+    from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.store.invariants import BrokenInvariant
+    from partstream.hub.store.values import (
+        AnswerContent,
+        Change,
+        DirectoryRecord,
+        GivenBack,
+        JoinCode,
+        LearnedBatch,
+        LearnedRow,
+        LeaseAsk,
+        LeaseGrant,
+        LedgerRow,
+        Pulse,
+        Settled,
+        Window,
+    )
+
+__all__ = ["HubStore"]
+
+
+class HubStore(Protocol):
+    """The database of a hub. Used by one thread at a time.
+
+    Every method may raise :class:`~partstream.hub.store.errors.StoreUnreachableError`; the next call connects again.
+    """
+
+    # ---- the database itself ----
+
+    def migrate(self) -> int:
+        """Makes the tables, or brings those of an older version up to date, with all that is in them.
+
+        Several processes may do so at once.
+
+        Returns:
+            The version that the tables had: 0 if there were none.
+
+        Raises:
+            StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
+        """
+        ...
+
+    def time(self) -> float:
+        """The time of the database, in seconds since 1970."""
+        ...
+
+    def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a question of one's own about the tables; it cannot change anything.
+
+        Args:
+            statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
+            parameters: The parameters. What comes from outside is never a part of the statement.
+        """
+        ...
+
+    def check(self) -> list[BrokenInvariant]:
+        """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
+
+        For each window `leased` is the sum of its leases, `spent + leased` has never been above its highest limit, and
+        `spent + overrun` is what the ledger charges with what is forfeited.
+        """
+        ...
+
+    def another(self) -> HubStore:
+        """The same database over a connection of its own, so that what takes long keeps nobody waiting."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection; the next call opens it again."""
+        ...
+
+    # ---- the directory ----
+
+    def directory(self, known_version: int | None = None) -> Directory | None:
+        """All that there is, at one moment; None if its version is `known_version`."""
+        ...
+
+    def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> Change:
+        """Changes the directory, all or nothing, and notes who changed what.
+
+        A limit that changes holds at once for the window that is open.
+
+        Args:
+            changes: The changes, in their order.
+            by: Who changes it.
+            expected_version: The version that the changes were made for; None for any.
+
+        Raises:
+            DirectoryConflictError: A change does not fit what is there.
+            DirectoryChangedError: The directory has another version.
+        """
+        ...
+
+    def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
+        """Who changed what, the newest first.
+
+        Args:
+            most: The most records.
+            before_version: Only those of older versions.
+        """
+        ...
+
+    def add_join_code(self, code: JoinCode) -> None:
+        """Keeps the digest of a code, with which its person gets a key, once.
+
+        Raises:
+            DirectoryConflictError: There is no such person.
+        """
+        ...
+
+    def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
+        """Makes a key for a code, which is used up by that.
+
+        Args:
+            code_digest: The digest of the code.
+            key_id: The id of the new key.
+            key_digest: The digest of its secret.
+
+        Returns:
+            The key; None if the code is unknown, used or expired, or its person is gone or disabled.
+        """
+        ...
+
+    # ---- workers ----
+
+    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> Pulse:
+        """Shows that a worker is alive, and brings what has changed. The first one makes it known.
+
+        A worker whose leases were forfeited is alive again and holds again what was taken from it: for each window the
+        forfeited amount goes from `spent` back to `leased`, so `spent + leased` stays what it was.
+
+        Args:
+            worker: The name of the worker, new for each process.
+            windows: The numbers of the windows that it wants to know of, beside those with a recall that it has not
+                answered.
+        """
+        ...
+
+    def leave(self, worker: str) -> None:
+        """Ends a worker that has settled everything, or whose journal somebody else has settled.
+
+        What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
+        """
+        ...
+
+    # ---- budgets ----
+
+    def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, Window]:
+        """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
+        ...
+
+    def lease(self, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
+        """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
+
+        Afterwards `spent + leased <= limit` in each. A window that is over, and a worker that has left or whose leases
+        were forfeited, gets 0; the next heartbeat makes such a worker alive again.
+
+        Returns:
+            What was granted and how the window is now, by its number.
+        """
+        ...
+
+    def give_back(self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]) -> GivenBack:
+        """Gives back what a worker does not need, by the number of the window; never more than it holds.
+
+        Args:
+            worker: The worker.
+            counter: The counter of its last heartbeat. If it has another one by now, nothing is done: a transaction
+                whose end nobody has seen must not give back later what the worker has begun to use again.
+            amounts: How much it gives back of which window; 0 where it only answers a recall.
+            recalls: The recalls that are answered with this: the worker keeps nothing free of the window.
+
+        Returns:
+            What the worker holds now of these windows.
+        """
+        ...
+
+    def ask_recall(self, windows: Mapping[int, int]) -> dict[int, int]:
+        """Asks all workers to give back what they hold of windows and do not use.
+
+        Args:
+            windows: The recall that was seen last, by the number of the window: if somebody else has asked since, that
+                one serves as well.
+
+        Returns:
+            The number of the recall that serves, by the number of the window.
+        """
+        ...
+
+    def settle(self, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> Settled:
+        """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
+
+        A row that is new is charged: to the worker's lease, or to what was forfeited of it, then to what is free of
+        the window; the rest is shown as overrun. A row that is there already changes nothing.
+
+        Args:
+            worker: The worker that held the leases, which need not be the one that asks.
+            rows: The answers.
+            contents: The requests and answers that are kept.
+
+        Returns:
+            The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
+        """
+        ...
+
+    def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
+        """Takes what a silent worker holds as spent, because nobody can know what it has used.
+
+        Args:
+            worker: The worker.
+            counter: The counter of the last heartbeat that was seen of it; if it has another one, nothing is done.
+
+        Returns:
+            What was taken, by the number of the window.
+        """
+        ...
+
+    # ---- kept requests and answers ----
+
+    def contents(self, answer_id: str) -> AnswerContent | None:
+        """The request and the answer, if they are kept."""
+        ...
+
+    def forget_contents(self, before: float) -> int:
+        """Deletes the requests and answers that are older than a time; how many they were."""
+        ...
+
+    def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
+        """Deletes those of the people who are in some teams now; how many they were.
+
+        Args:
+            before: Those that are older than this are deleted.
+            teams: The teams; none for people in no team, and for those who are gone.
+        """
+        ...
+
+    # ---- what workers learn of tokens ----
+
+    def exchange_learned(self, worker: str, rows: Sequence[LearnedRow], since: int, most: int = 2_000) -> LearnedBatch:
+        """Keeps what a worker has learned, and brings what others have.
+
+        Can be repeated as it is. Facts are read whole batch by whole batch, so that there may be more than `most`.
+
+        Args:
+            worker: The worker.
+            rows: What it has learned.
+            since: The batch up to which it has read; 0 for a new worker.
+            most: How many facts it wants at once.
+        """
+        ...

@@ -1,0 +1,176 @@
+"""Many answers at once over several workers of one hub, and an observer who knows what all of them have admitted."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from partstream.hub.budgets.errors import BudgetError, BudgetSpentError
+from partstream.hub.budgets.needs import Need
+from partstream.hub.budgets.reservation import Reservation
+from partstream.hub.budgets.settings import WorkerSettings
+from partstream.hub.budgets.worker import HubWorker
+from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.hub.store.store import HubStore
+from partstream.hub.store.values import LedgerRow
+
+QUICK = WorkerSettings(
+    heartbeat_seconds=0.05,
+    wait_seconds=2.0,
+    silent_seconds=5.0,
+    upload_seconds=0.02,
+    idle_seconds=60.0,
+    journals_seconds=0.1,
+    stop_seconds=10.0,
+)
+TEAM = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 10_000)
+
+
+def row(answer_id: str, **fields: object) -> LedgerRow:
+    return LedgerRow(answer_id, 1_700_000_000.0, "k1", "ana", "core", "gpt-5", **fields)  # type: ignore[arg-type]
+
+
+def ahead(seconds: float) -> Callable[[], float]:
+    """A clock that is some seconds ahead of the others."""
+    return lambda: time.monotonic() + seconds
+
+
+def new_worker(
+    store: HubStore, folder: Path, settings: WorkerSettings = QUICK, seconds_ahead: float = 0.0
+) -> HubWorker:
+    return HubWorker(store, folder, settings, ahead(seconds_ahead))
+
+
+async def abandon(worker: HubWorker) -> None:
+    """Ends a worker as a crash does: nothing is said to the database, and the journal stays, unlocked."""
+    assert worker._task is not None
+    worker._task.cancel()
+    await asyncio.wait([worker._task])
+    worker._thread.shutdown(wait=True)
+    assert worker._owned is not None
+    worker._owned.close()
+    worker._adopter.close()
+    worker._owned = None
+
+
+@dataclass
+class _Asked:
+    """An answer that waits: the least that was available since it came."""
+
+    least: int
+    least_available: int
+
+
+@dataclass
+class Observer:
+    """Who sees all workers at once.
+
+    Attributes:
+        limit: The limit of the one budget.
+        live: What answers have reserved that run, or whose worker was killed.
+        charged: What ended answers were charged.
+        admitted: The answers that were admitted and what is expected in the ledger for each; None for all reserved.
+        refused: What was said to answers that were refused.
+        false_refusals: Those that were refused although there was enough all the time.
+    """
+
+    limit: int
+    live: int = 0
+    charged: int = 0
+    admitted: dict[str, int] = field(default_factory=dict)
+    refused: list[BudgetError] = field(default_factory=list)
+    false_refusals: list[tuple[str, BudgetError]] = field(default_factory=list)
+    _asked: dict[str, _Asked] = field(default_factory=dict)
+
+    @property
+    def available(self) -> int:
+        return self.limit - self.live - self.charged
+
+    def asks(self, answer_id: str, least: int) -> None:
+        self._asked[answer_id] = _Asked(least, self.available)
+
+    def admits(self, answer_id: str, amount: int) -> None:
+        del self._asked[answer_id]
+        self.live += amount
+        self.admitted[answer_id] = amount
+        assert self.available >= 0, "more is admitted than there is"
+        for asked in self._asked.values():
+            asked.least_available = min(asked.least_available, self.available)
+
+    def refuses(self, answer_id: str, error: BudgetError) -> None:
+        asked = self._asked.pop(answer_id)
+        self.refused.append(error)
+        if asked.least_available >= asked.least:
+            self.false_refusals.append((answer_id, error))
+
+    def forgets(self, answer_id: str) -> None:
+        del self._asked[answer_id]
+
+    def ends(self, answer_id: str, amount: int, charge: int) -> None:
+        self.live -= amount
+        self.charged += charge
+        self.admitted[answer_id] = charge
+
+
+@dataclass
+class Crowd:
+    """Answers over workers, with chance that is the same in each run of a seed."""
+
+    observer: Observer
+    chance: random.Random
+    rules: Sequence[BudgetRule] = (TEAM,)
+    most: int = 100
+    numbers: count = field(default_factory=count)
+    tasks: dict[str, list[asyncio.Task[None]]] = field(default_factory=dict)
+
+    async def answer(self, worker: HubWorker, seconds: float) -> None:
+        answer_id = f"answer-{next(self.numbers):05}"
+        amount = self.chance.randint(self.most // 2, self.most)
+        least = self.chance.choice([amount, amount // 4 + 1])
+        self.observer.asks(answer_id, least)
+        needs = [Need(rule, amount, least) for rule in self.rules]
+        try:
+            reservation = await worker.reserve(row(answer_id), needs)
+        except BudgetError as error:
+            self.observer.refuses(answer_id, error)
+            return
+        except asyncio.CancelledError:
+            self.observer.forgets(answer_id)
+            raise
+        reserved = reservation.amount(self.rules[0])
+        assert least <= reserved <= amount
+        self.observer.admits(answer_id, reserved)
+        await asyncio.sleep(seconds)
+        self.end(reservation, reserved)
+
+    def end(self, reservation: Reservation, reserved: int) -> None:
+        charge = self.chance.randint(0, reserved)
+        answer_id = reservation.answer.answer_id
+        reservation.settle({rule.id: charge for rule in self.rules}, row(answer_id, outcome="completed"))
+        self.observer.ends(answer_id, reserved, charge)
+
+    async def run(self, answers: int, workers: Sequence[HubWorker], seconds: float) -> None:
+        """Begins so many answers at once over workers, which take up to some seconds each."""
+        async with asyncio.timeout(40):
+            tasks = []
+            for number in range(answers):
+                worker = workers[number % len(workers)]
+                task = asyncio.create_task(self.answer(worker, self.chance.uniform(0, seconds)))
+                self.tasks.setdefault(worker.name, []).append(task)
+                tasks.append(task)
+            for result in await asyncio.gather(*tasks, return_exceptions=True):
+                assert result is None or isinstance(result, asyncio.CancelledError), result
+
+    async def kill(self, worker: HubWorker, seconds: float = 0.0) -> None:
+        """Ends a worker in the midst of its answers."""
+        await asyncio.sleep(seconds)
+        for task in self.tasks[worker.name]:
+            task.cancel()
+        await abandon(worker)
+
+
+def spent_refusals(observer: Observer) -> list[BudgetSpentError]:
+    return [error for error in observer.refused if isinstance(error, BudgetSpentError)]

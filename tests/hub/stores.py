@@ -1,0 +1,110 @@
+"""Databases of a hub for tests: everything that uses one runs on SQLite and on a real Postgres.
+
+`hub_database` is an empty one, of which a test may open as many stores as there are workers; `hub_store` is one store
+with tables. One server of Postgres serves all workers of a run, and ends with the last of them.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from servers.postgres import NoPostgresError, PostgresServer, shared_server
+
+from partstream.hub.store.engine import Engine
+from partstream.hub.store.opening import opened_engine
+from partstream.hub.store.sql_store import SqlStore
+
+KINDS = ("sqlite", "postgres")
+
+
+@dataclass
+class HubDatabase:
+    """An empty database.
+
+    Attributes:
+        kind: `sqlite` or `postgres`.
+        address: What `PARTSTREAM_HUB_DATABASE` would say.
+    """
+
+    kind: str
+    address: str
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def store(self, clock: Callable[[], float] | None = None) -> SqlStore:
+        """A store with a connection of its own, as one worker has it; closed with the test."""
+        return SqlStore(self.engine(clock))
+
+    def migrated(self, clock: Callable[[], float] | None = None) -> SqlStore:
+        """A store whose tables are made."""
+        store = self.store(clock)
+        store.migrate()
+        return store
+
+    def engine(self, clock: Callable[[], float] | None = None) -> Engine:
+        """What is below a store."""
+        engine = opened_engine(self.address, clock)
+        self._stack.callback(engine.close)
+        return engine
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """The server of the run; of a worker of xdist, the one that all workers share."""
+    folder = tmp_path_factory.getbasetemp()
+    try:
+        server, users = shared_server(folder.parent if folder.name.startswith("popen-") else folder)
+    except NoPostgresError as error:
+        pytest.skip(f"without a Postgres: {error}")
+    with users:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_administration(postgres_server: PostgresServer) -> Iterator[psycopg.Connection]:
+    """A connection that makes schemas."""
+    with psycopg.connect(postgres_server.address(), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def postgres_address(postgres_server: PostgresServer, postgres_administration: psycopg.Connection) -> Iterator[str]:
+    """An address of Postgres where there is no table: a schema of its own, which is made faster than a database."""
+    name = f"test_{uuid.uuid4().hex}"
+    postgres_administration.execute(f"CREATE SCHEMA {name}")
+    yield f"{postgres_server.address()}&options=-csearch_path%3D{name}"
+    postgres_administration.execute(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A server of one test alone, which it may stop and start again."""
+    try:
+        server = PostgresServer.made()
+    except NoPostgresError as error:
+        pytest.skip(f"without a Postgres: {error}")
+    with server.guard():
+        server.start()
+        yield server
+
+
+@pytest.fixture(params=KINDS)
+def hub_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HubDatabase]:
+    """An empty database, of each kind."""
+    is_file = request.param == "sqlite"
+    address = str(tmp_path / "hub.sqlite3") if is_file else request.getfixturevalue("postgres_address")
+    database = HubDatabase(request.param, address)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def hub_store(hub_database: HubDatabase) -> SqlStore:
+    """A store with tables, of each kind."""
+    return hub_database.migrated()

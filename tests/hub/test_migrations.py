@@ -1,0 +1,143 @@
+"""The tables of a hub from version to version: older ones are brought up to date with all that is in them."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hub.stores import HubDatabase
+from hub.test_leases import row
+from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.hub.store.errors import StoreUnusableError
+from partstream.hub.store.migrations import migrated
+from partstream.hub.store.schema import VERSIONS
+from partstream.hub.store.values import Charge, Lease, LeaseAsk
+
+RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
+
+# What a hub of version 1 had: a team with a person and a key, a budget of which one worker holds 300, one answer.
+FIRST_DATA = (
+    "UPDATE hub_directory SET version = 7",
+    "INSERT INTO hub_teams (name, is_disabled, settings) VALUES ('core', FALSE, '{\"models\":[\"gpt-*\"]}')",
+    "INSERT INTO hub_people (name, team, is_admin, is_disabled, settings) VALUES ('ana', 'core', TRUE, FALSE, '{}')",
+    (
+        "INSERT INTO hub_budgets (id, owner_kind, owner, unit, period, budget_limit, time_zone)"
+        " VALUES ('team/core/money/total', 'team', 'core', 'money', 'total', 1000, 'UTC')"
+    ),
+    (
+        "INSERT INTO hub_windows (id, budget, starts_at, ends_at, budget_limit, spent, leased)"
+        " VALUES (1, 'team/core/money/total', 0, NULL, 1000, 250, 300)"
+    ),
+    "INSERT INTO hub_workers (name, counter, started_at, seen_at) VALUES ('w1', 12, 1700000000, 1700000100)",
+    "INSERT INTO hub_leases (window_id, worker, amount) VALUES (1, 'w1', 300)",
+    (
+        "INSERT INTO hub_ledger (answer_id, time, settled_at, key_id, person, team, model, provider, upstream_model,"
+        " client, session, wire, input_tokens, output_tokens, nanodollars, is_estimated, status, outcome, worker,"
+        " charges)"
+        " VALUES ('a1', 1700000000, 1700000001, 'k1', 'ana', 'core', 'gpt-5', '', '', 'codex', NULL, 'responses', 10,"
+        " 5, 250, FALSE, 200, 'completed', 'w1', '{\"1\":250}')"
+    ),
+    (
+        "INSERT INTO hub_changes (version, time, by_whom, action, value_before, value_after)"
+        " VALUES (7, 1700000000, 'ana', 'add team core', NULL, '{\"name\":\"core\"}')"
+    ),
+)
+
+
+@pytest.fixture
+def first_database(hub_database: HubDatabase) -> HubDatabase:
+    """A database of version 1, in use."""
+    engine = hub_database.engine()
+    assert migrated(engine, up_to=1) == 0
+    for statement in FIRST_DATA:
+        engine.run(lambda work, statement=statement: work.run(statement))
+    engine.run(lambda work: work.run("INSERT INTO hub_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?)", KEY))
+    return hub_database
+
+
+KEY = ("k1", b"d" * 32, "ana", "laptop", 1_700_000_000.0, None, None, "{}")
+
+
+def test_there_are_two_upgrades(hub_database: HubDatabase) -> None:
+    assert len(VERSIONS) == 3
+    assert [hub_database.store().migrate() for _ in range(2)] == [0, 3]
+
+
+@pytest.mark.parametrize("stops", [(), (2,)], ids=["at once", "one after the other"])
+def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
+    first_database: HubDatabase, stops: tuple[int, ...]
+) -> None:
+    for version in stops:
+        assert migrated(first_database.engine(), up_to=version) == version - 1
+    store = first_database.store()
+    assert store.migrate() == (stops[-1] if stops else 1)
+
+    directory = store.directory()
+    assert directory is not None
+    assert (directory.version, directory.teams["core"].models) == (7, ("gpt-*",))
+    assert directory.people["ana"].is_admin
+    assert directory.keys["k1"].digest == b"d" * 32
+    assert directory.budgets_of(directory.keys["k1"]) == (RULE,)
+    assert [record.action for record in store.records()] == ["add team core"]
+    assert store.read("SELECT answer_id, day, nanodollars FROM hub_ledger") == [("a1", 19_675, 250)]
+    assert store.check() == []
+
+    # The worker of before goes on where it was, and what is new works with what is old.
+    pulse = store.heartbeat("w1", [1])
+    assert (pulse.workers["w1"].counter, pulse.leases) == (13, {1: Lease(300)})
+    assert store.settle("w1", [row("a1", Charge(1, 250)), row("a2", Charge(1, 100))]).held == {1: 200}
+    assert store.forfeit("w1") == {1: 200}
+    assert store.heartbeat("w1").leases == {1: Lease(200)}
+    assert store.lease("w1", [LeaseAsk(1, 10_000, 1)])[1].granted == 450
+    assert store.check() == []
+
+
+def test_tables_of_a_newer_version_are_left_alone(hub_database: HubDatabase) -> None:
+    store = hub_database.migrated()
+    hub_database.engine().run(lambda work: work.run("UPDATE hub_schema SET version = 99"))
+    with pytest.raises(StoreUnusableError, match="got tables of version 99, expected 3 or lower: update partstream"):
+        store.migrate()
+
+
+def test_an_upgrade_that_fails_leaves_everything_as_it_was(first_database: HubDatabase) -> None:
+    engine = first_database.engine()
+    engine.run(lambda work: work.run("CREATE TABLE hub_contents (mine TEXT)"))  # which the second version makes
+    with pytest.raises(StoreUnusableError):
+        first_database.store().migrate()
+    engine.run(lambda work: work.run("DROP TABLE hub_contents"))
+    assert first_database.store().migrate() == 1
+
+
+def test_workers_that_start_at_once_make_the_tables_once(hub_database: HubDatabase) -> None:
+    barrier = threading.Barrier(4)
+
+    def start() -> int:
+        store = hub_database.store()
+        barrier.wait(10)
+        return store.migrate()
+
+    with ThreadPoolExecutor(4) as threads:
+        found = [one.result(30) for one in [threads.submit(start) for _ in range(4)]]
+    assert sorted(found) == [0, 3, 3, 3]
+
+
+def test_a_file_that_is_no_database_is_refused_with_its_name_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database at all, but a text of some length " * 20)
+    before = path.read_bytes()
+    database = HubDatabase("sqlite", str(path))
+    with pytest.raises(StoreUnusableError, match=r"notes\.txt: got file is not a database, expected"):
+        database.store().migrate()
+    database.close()
+    assert path.read_bytes() == before
+
+
+def test_a_new_file_is_for_its_user_alone(tmp_path: Path) -> None:
+    database = HubDatabase("sqlite", str(tmp_path / "folder" / "hub.sqlite3"))
+    database.migrated().heartbeat("w1")
+    files = sorted((tmp_path / "folder").iterdir())
+    assert [path.name for path in files] == ["hub.sqlite3", "hub.sqlite3-shm", "hub.sqlite3-wal"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o700
+    database.close()
