@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
 
 from partstream.arguments import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
@@ -210,9 +211,12 @@ class LanguageModelChatProvider(ABC):
         on_did_change_language_model_chat_information: The event of changes to the model list, or None for a list that
             never changes. Must not fire inside :meth:`provide_language_model_chat_information`: the host would ask for
             the list again.
+        resources: What a machine must have to run the provider, for hosts that choose one (docs/ray.md): amounts by
+            name, such as `{"num_gpus": 1}`.
     """
 
     on_did_change_language_model_chat_information: Event[None] | None = None
+    resources: Mapping[str, float] = MappingProxyType({})
 
     @abstractmethod
     async def provide_language_model_chat_information(

@@ -7,8 +7,10 @@ import pytest
 
 from partstream.cancellation import CancellationToken
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.outputs import Finish
 from partstream.parts import ResponsePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
+from partstream.usage import FinishReason, UnifiedFinishReason
 
 PLACE = {
     "type": "object",
@@ -85,3 +87,22 @@ def test_it_summarises_what_was_said() -> None:
     said = text(answer(ChatMessage.user("Remember: slate."), ChatMessage.assistant("OK."), asked))
     assert "Remember: slate." in said
     assert "Summarise" not in said
+
+
+@pytest.mark.parametrize("name", ["max_output_tokens", "max_completion_tokens", "max_tokens"])
+def test_an_answer_is_as_long_as_the_request_lets_it_be_and_says_so(name: str) -> None:
+    class Finishing(Kept):
+        finish_of: Finish | None = None
+
+        def finish(self, finish: Finish) -> None:
+            self.finish_of = finish
+
+    kept, asked = Finishing(), RequestOptions(model_options={name: 20})
+    messages = (ChatMessage.user("Count from 1 to 500."),)
+    asyncio.run(
+        DemoProvider().provide_language_model_chat_response(DEMO_MODEL, messages, asked, kept, CancellationToken())
+    )
+    written = sum(len(part.value) for part in kept.parts if isinstance(part, TextPart | ThinkingPart))
+    assert 60 < written <= 80
+    assert kept.finish_of is not None
+    assert kept.finish_of.reason == FinishReason(UnifiedFinishReason.LENGTH, "length")

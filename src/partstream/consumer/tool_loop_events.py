@@ -93,3 +93,4 @@ class LoopFinished:
 
 
 ToolLoopEvent: TypeAlias = RoundStarted | PartReceived | ToolCallStarted | ToolResultReceived | LoopFinished
+"""What :func:`~partstream.stream_tool_loop` yields, in the order in which it happens."""

@@ -108,8 +108,8 @@ def kept_token(file: Path | None = None) -> AccessToken:
     path = file or kept_token_file()
     try:
         is_new = _make(path)
-        if os.name == "posix" and not is_new:
-            path.chmod(0o600)  # whoever copied it may have opened it to others
+        if os.name == "posix" and not is_new and path.stat().st_uid == os.getuid():
+            path.chmod(0o600)  # whoever copied it may have opened it to others; that of another is as its owner wants
     except OSError as error:
         raise UnusableTokenError(str(path), error.strerror or "an error", "a file that can be written") from error
     return AccessToken(_checked(_read(path), str(path)), str(path), path, is_new)

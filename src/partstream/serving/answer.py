@@ -28,15 +28,22 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
+from partstream.serving.current_answer import answering
 from partstream.serving.progress import AnswerProgress
 from partstream.tokens.ledger.kept_usage import watched_usage
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
+    from partstream.messages import ChatMessage
     from partstream.outputs import Asked
+    from partstream.parts import ResponsePart
+    from partstream.serving.admission import Reported, StopAnswer
+    from partstream.serving.current_answer import CurrentAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.outgoing import Outlet
@@ -67,6 +74,10 @@ class AnswerEnd:
         error: The error that ended the answer, or None.
         kept: What the upstreams that the provider asked have entered into the ledger.
         cost: The cost in US dollars that the provider reported, or None.
+        usage: The tokens that the provider reported as a part, or None.
+        was_asked: Whether the provider was asked.
+        answer: Makes the message of what was seen of the answer; of a long one its beginning.
+        length: The ratio of the length of all that was seen to that of `answer`.
     """
 
     finish: Finish | None
@@ -77,6 +88,10 @@ class AnswerEnd:
     error: BaseException | None
     kept: tuple[UsageRow, ...]
     cost: float | None
+    usage: Usage | None
+    was_asked: bool
+    answer: Callable[[], ChatMessage]
+    length: float
 
 
 class RunningAnswer:
@@ -94,6 +109,8 @@ class RunningAnswer:
         has_own_ids: Whether clients give the id of the answer back to this server: it is not the upstream's then.
         thinking: The state of thinking that the caller got in earlier answers, or None.
         capture: Keeps what goes by of the answer; None where nobody does.
+        current: What the provider may know of who asks, or None.
+        reported: Looks at each part, and says whether the answer must end behind it; None where nobody does.
     """
 
     def __init__(
@@ -110,6 +127,8 @@ class RunningAnswer:
         has_own_ids: bool = False,
         thinking: CallersMemory | None = None,
         capture: AnswerCapture | None = None,
+        current: CurrentAnswer | None = None,
+        reported: Reported | None = None,
     ) -> None:
         self._model = model
         self._asked = asked if thinking is None else replace(asked, messages=thinking.restored(asked.messages))
@@ -122,7 +141,9 @@ class RunningAnswer:
         self._has_own_ids = has_own_ids
         self._source = CancellationTokenSource()
         self._capture = capture
-        self._progress = AnswerProgress(reply, outlet, self._fail, capture)
+        self._current = current
+        look = None if reported is None else self._stopping_behind(reported)
+        self._progress = AnswerProgress(reply, outlet, self._fail, capture, look)
         self._violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
@@ -132,6 +153,7 @@ class RunningAnswer:
         self._is_over = False
         self._is_cancelled = False
         self._is_counted = False
+        self._was_asked = False
         self._kept: list[UsageRow] = []
 
     def start(self) -> None:
@@ -209,17 +231,36 @@ class RunningAnswer:
             self._error,
             tuple(self._kept),
             self._progress.cost,
+            self._progress.usage,
+            self._was_asked,
+            self._progress.kept.message,
+            self._progress.kept.length,
         )
+
+    def _stopping_behind(self, reported: Reported) -> Callable[[ResponsePart], None]:
+        def look(part: ResponsePart) -> None:
+            stop = reported(part)
+            if stop is not None:
+                self._stop_at_limit(stop)
+
+        return look
+
+    def _stop_at_limit(self, stop: StopAnswer) -> None:
+        """Ends the answer as one that has reached its longest length. Later calls do nothing."""
+        reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
+        self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
 
     # ---- the provider ----
 
     async def _provide(self) -> None:
         """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
+        if not self._may_ask():
+            return
         traced: AbstractContextManager[object] = (
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            with traced, capturing(self._capture), watched_usage() as self._kept:
+            with traced, capturing(self._capture), answering(self._current), watched_usage() as self._kept:
                 await self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,
@@ -237,6 +278,11 @@ class RunningAnswer:
             await self._complete()
         except Exception as error:
             self._fail(error)
+
+    def _may_ask(self) -> bool:
+        """Whether the provider is asked: not if the client has left while the answer waited for its admission."""
+        self._was_asked = not self._is_over
+        return self._was_asked
 
     async def _complete(self) -> None:
         finish = self._checked.said_finish or self._default_finish()

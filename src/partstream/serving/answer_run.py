@@ -13,12 +13,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from partstream.cancellation import CancellationToken
 from partstream.conversation.chat_request import ASKED_IN
 from partstream.errors import PartstreamError
+from partstream.kept_answer import KeptAnswer
 from partstream.outputs import Reply
+from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import RunningAnswer
 from partstream.serving.authentication import NOBODY
 from partstream.serving.clients import client_of
+from partstream.serving.counting import counted_request
+from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import failure_of
 from partstream.serving.observation import AnswerObservation
 from partstream.serving.outgoing import Head, Outgoing
@@ -31,7 +36,9 @@ if TYPE_CHECKING:
     from partstream.outputs import Asked
     from partstream.protocols.served_state import Earlier, ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
+    from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
+    from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.memory import Remembered
     from partstream.serving.models import CataloguedModel
@@ -92,7 +99,11 @@ class AnswerRun:
         self._time = time.time()
         self._started = asyncio.get_running_loop().time()
         self._asked: Asked | None = None
+        self._current: CurrentAnswer | None = None
         self._trace: AnswerTrace | None = None
+        self._permit: Permit | None = None
+        self._running: RunningAnswer | None = None
+        self._observed: AnswerObservation | None = None
 
     def begin_trace(self, route: str) -> None:
         """Begins the trace of the answer, if the owner of the server wants one.
@@ -122,20 +133,63 @@ class AnswerRun:
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
         """
-        endpoint, memory = self.endpoint, self._state.memory
+        endpoint, memory, rules = self.endpoint, self._state.memory, self._state.rules
         remembered = await memory.remembered(self._state.remembering(endpoint), wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
         self._asked = asked = self._read(remembered)
         _say_unmapped(asked, self._state.remembering(endpoint), self._request.request_id)
-        rules = self._state.rules
         if rules.admit is not None:
             rules.admit(endpoint, wire, asked)
-        model = await self._state.catalogue.find(asked.model)
-        settings = self._settings
+        model = await self._state.find_model(asked.model, self.caller)
+        if self._settings.admission is None or not generates:
+            await self._answer(wire, remembered, asked, model, deliver, client_leaves, generates=generates)
+            return
+        admitted = await self._settings.admission.admit(self._answer_request(model, asked))
+        self._asked = asked = admitted.asked
+        self._permit = admitted.permit
+        try:
+            await self._answer(wire, remembered, asked, admitted.model, deliver, client_leaves)
+        finally:
+            self._settle()
+
+    async def count(self, asked: Asked) -> int:
+        """Counts the tokens of a request, of which no answer is wanted.
+
+        Args:
+            asked: The request.
+
+        Raises:
+            PartstreamError: The request is refused.
+        """
+        model = await self._state.find_model(asked.model, self.caller)
+        admission = self._settings.admission
+        if admission is None:
+            return await counted_request(model, asked, CancellationToken())
+        self._asked = asked
+        admitted = await admission.admit(self._answer_request(model, asked, is_count=True))
+        self._asked, self._permit = admitted.asked, admitted.permit
+        try:
+            return await counted_request(admitted.model, admitted.asked, CancellationToken())
+        finally:
+            self._settle()
+
+    async def _answer(
+        self,
+        wire: WireRequest,
+        remembered: Remembered,
+        asked: Asked,
+        model: CataloguedModel,
+        deliver: Deliver,
+        client_leaves: Callable[[], Awaitable[None]],
+        *,
+        generates: bool = True,
+    ) -> None:
+        """Answers a request that is admitted, if anybody has to."""
+        endpoint, memory, rules, settings = self.endpoint, self._state.memory, self._state.rules, self._settings
         outgoing = Outgoing(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
         recorded = self._recorded(remembered, outgoing, asked)
         outlet: Outlet = recorded or outgoing
-        usual = Reply(self._request.request_id, int(self._time), raw_reasoning=self._settings.raw_reasoning)
+        usual = Reply(self._request.request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
@@ -145,14 +199,17 @@ class AnswerRun:
             _in_words_of(endpoint.protocol.name, asked),
             reply,
             outlet,
-            self._settings,
+            settings,
             endpoint.writes.stopped,
             self._trace,
             is_kept=recorded is not None,
             has_own_ids=self._state.remembering(endpoint) is not None,
             thinking=self._thinking_memory(),
             capture=capture,
+            current=self._current or self._begin_current(),
+            reported=None if self._permit is None else self._permit.reported,
         )
+        self._running = answer
         if recorded is not None:
             recorded.stop = answer.stop_for_client
         self._state.admit(answer)
@@ -215,8 +272,25 @@ class AnswerRun:
             limit.cancel()
         self._observe(answer.end(), reply, outgoing, model)
         await answer.wind_down()
+        self._settle()
         if recorded is not None:
             self.stored = await recorded.ended()
+
+    # ---- its admission ----
+
+    def _answer_request(self, model: CataloguedModel, asked: Asked, *, is_count: bool = False) -> AnswerRequest:
+        client = self._begin_current().client
+        wire, request = self.endpoint.protocol.name, self._request
+        return AnswerRequest(self.caller, model, asked, wire, client, request.request_id, request.headers, is_count)
+
+    def _settle(self) -> None:
+        """Gives the permit its end, once."""
+        permit, asked = self._permit, self._asked
+        if permit is None or asked is None:
+            return
+        self._permit = None
+        observation = self._observed or replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True)
+        settled(permit, _ended(observation, asked, None if self._running is None else self._running.end()))
 
     # ---- what is known of it ----
 
@@ -225,7 +299,7 @@ class AnswerRun:
         observation = replace(
             self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
             model=model.id,
-            provider=model.provider_name,
+            provider=self._upstream or model.provider_name,
             outcome=None if finish is None else finish.outcome,
             reason=None if finish is None else finish.reason,
             usage=None if finish is None else finish.usage,
@@ -250,6 +324,7 @@ class AnswerRun:
         self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
 
     def _tell(self, observation: AnswerObservation) -> None:
+        self._observed = observation
         self._state.observe(observation, self._trace)
 
     def _capture(self, model_id: str) -> AnswerCapture | None:
@@ -257,8 +332,27 @@ class AnswerRun:
         answers = self._state.last_answers
         if answers is None:
             return None
-        client = client_of(self._request.headers, self._asked)
+        client = self._client()
         return answers.begin(f"serve, for {client.name}" if client.name else "serve", model_id)
+
+    def _begin_current(self) -> CurrentAnswer:
+        """What the provider may know of who asks."""
+        self._current = CurrentAnswer(self.caller, self._client())
+        return self._current
+
+    def _client(self) -> RequestClient:
+        """The client, by its headers."""
+        return client_of(self._request.headers, self._asked) if self._current is None else self._current.client
+
+    @property
+    def _upstream(self) -> str:
+        """The upstream that the provider named last, or nothing."""
+        return "" if self._current is None else self._current.upstream
+
+    @property
+    def upstream_headers(self) -> tuple[tuple[str, str], ...]:
+        """The header that names the upstream, where the provider told of one."""
+        return ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
 
     def _thinking_memory(self) -> CallersMemory | None:
         """What the caller may miss, on a wire that cannot give it back; on others, it comes back by itself."""
@@ -275,7 +369,7 @@ class AnswerRun:
             status=status,
             duration=asyncio.get_running_loop().time() - self._started,
             request_id=self._request.request_id,
-            client=client_of(self._request.headers, asked),
+            client=self._client(),
             caller=self.caller.name,
             is_stream=asked is None or asked.stream,
             error=None if error is None else type(error).__name__,
@@ -315,6 +409,12 @@ def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> N
         counts = {name: value if type(value) is int else 1 for name, value in values.items()}
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         _logger.info("request %s holds what has no place here: %s%s", request_id, counts, more)
+
+
+def _ended(observation: AnswerObservation, asked: Asked, end: AnswerEnd | None) -> EndedAnswer:
+    if end is None:
+        return EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
+    return EndedAnswer(observation, asked, end.was_asked, end.usage, end.kept, end.answer, end.length)
 
 
 def _outcome(end: AnswerEnd) -> str:

@@ -22,12 +22,13 @@ from partstream.json_codec import dumps
 from partstream.protocols.registry import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import Exchange
+from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler
 from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
 from partstream.serving.rules import ServingRules
 from partstream.serving.settings import ServingSettings
 from partstream.serving.sockets import SocketExchange
-from partstream.serving.state import Page, ServerState
+from partstream.serving.state import ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,10 +37,14 @@ if TYPE_CHECKING:
     from partstream.capturing.last_answers import LastAnswers
     from partstream.events import Event
     from partstream.protocols.protocol import Protocol
+    from partstream.serving.authentication import Caller
+    from partstream.serving.lifetimes import Lifetime
+    from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation, StartTrace
+    from partstream.serving.owner_routes import OwnerHandler
     from partstream.serving.requests import HTTPRequest
 
-__all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app"]
+__all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app", "named_providers"]
 
 Providers: TypeAlias = (
     LanguageModelChatProvider | Sequence[LanguageModelChatProvider] | Mapping[str, LanguageModelChatProvider]
@@ -85,7 +90,7 @@ class ServingApp:
         rules: ServingRules = ServingRules(),  # noqa: B008 - immutable
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
-        self._state = ServerState(_named(providers), settings, spoken, (HEALTH, READINESS), rules)
+        self._state = ServerState(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
 
     @property
     def settings(self) -> ServingSettings:
@@ -100,6 +105,19 @@ class ServingApp:
     async def models(self) -> tuple[str, ...]:
         """The ids of the models that requests may name; those of a provider that fails are missing."""
         return tuple(await self._state.catalogue.models())
+
+    async def models_of(self, caller: Caller) -> tuple[str, ...]:
+        """The ids of the models that a caller may use."""
+        return tuple(await self._state.models_of(caller))
+
+    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+        """The model of an id that a caller may use.
+
+        Raises:
+            UnknownModelError: There is none.
+            LanguageModelError: A provider that may offer it could not list its models.
+        """
+        return await self._state.find_model(model_id, caller)
 
     @property
     def open_answers(self) -> int:
@@ -124,7 +142,29 @@ class ServingApp:
             page: Makes the page, given the header `accept` of the request: its content type and its bytes.
             is_open: Whether it is read without the key.
         """
-        self._state.pages[path] = Page(page, is_open)
+        self.add_route("GET", path, page_handler(page), is_open=is_open)
+
+    def add_route(
+        self, method: str, path: str, handler: OwnerHandler, *, is_open: bool = False, most_bytes: int = MOST_BYTES
+    ) -> None:
+        """Puts a function at a path of the owner's, such as `/hub/v1/me`.
+
+        Args:
+            method: The HTTP method.
+            path: The path, from its slash; it names nothing, and has no base path of a client before it.
+            handler: Answers a request of a caller, whose key was checked.
+            is_open: Whether it is called without a key; the caller is :data:`partstream.serving.authentication.NOBODY`.
+            most_bytes: The largest body that it takes; a larger one is refused with 413.
+        """
+        self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes))
+
+    def add_lifetime(self, lifetime: Lifetime) -> None:
+        """Starts something before the first request, and stops it after the last answer.
+
+        Args:
+            lifetime: It is started and stopped by the lifespan of ASGI.
+        """
+        self._state.lifetimes.add(lifetime)
 
     def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for an answer from now on.
@@ -171,14 +211,21 @@ class ServingApp:
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """The life of the application: nothing is opened before the first request.
+        """The life of the application: nothing is opened before the first request but what its owner has added.
 
-        Servers end it after the last request (serving facts 5.3), so that nothing is left to stop in the end.
+        Servers end it after the last request (serving facts 5.3), so that no answer is left to stop in the end.
         """
+        lifetimes = self._state.lifetimes
         while (await receive())["type"] == "lifespan.startup":
+            try:
+                await lifetimes.start()
+            except Exception as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                raise
             await send({"type": "lifespan.startup.complete"})
         self.begin_drain()
         self._state.stop_answers()
+        await lifetimes.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, request: HTTPRequest, receive: Receive, send: Send) -> None:
@@ -205,16 +252,20 @@ class ServingApp:
 
     async def _tell_health(self, request: HTTPRequest, send: Send) -> None:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
-        is_well = request.path == HEALTH or not self.is_draining
-        body = dumps({"status": "ok" if is_well else "draining"})
+        is_well = request.path == HEALTH or self._state.is_ready
+        body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})
         said = (*json_headers(body), *self._state.request_id_headers(request.request_id))
         headers = [(name.encode(), value.encode()) for name, value in said]
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
 
 
-def _named(providers: Providers) -> dict[str, LanguageModelChatProvider]:
-    """The providers by name: of those without one, `provider`, then `provider-2`, ..."""
+def named_providers(providers: Providers) -> dict[str, LanguageModelChatProvider]:
+    """The providers by name: of those without one, `provider`, then `provider-2`, ...
+
+    Raises:
+        InvalidArgumentError: There is no provider, or something else in its place.
+    """
     if isinstance(providers, LanguageModelChatProvider):
         named = {"provider": providers}
     elif isinstance(providers, Mapping):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.protocols.protocol import KeyKind
@@ -24,9 +24,11 @@ class Caller:
 
     Attributes:
         name: What logs and figures call the caller; never the key. What a server remembers belongs to this name.
+        is_owner: Whether the caller may read what the server says of all its callers, such as its metrics.
     """
 
     name: str
+    is_owner: bool = field(default=True, kw_only=True, compare=False)
 
 
 Authenticator: TypeAlias = Callable[[Mapping[str, str]], Caller | None]

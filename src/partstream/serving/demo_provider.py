@@ -7,18 +7,23 @@ in a place, it calls a tool for each place that the question names, one in a rou
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.messages import Role, ToolMode
+from partstream.numbers import as_count
+from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.provider import (
     DrainingProgress,
+    FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,6 +44,8 @@ DEMO_MODEL: Final = LanguageModelChatInformation(
     max_output_tokens=16_000,
     detail="built in",
     capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
+    # In cents for a million tokens: a price that nobody pays, so that a budget of money can be tried.
+    extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 input, $5 output per 1M tokens"},
 )
 
 _TOPIC: Final = re.compile(r"weather|forecast|temperature", re.IGNORECASE)
@@ -50,6 +57,7 @@ _COUNT: Final = re.compile(r"count from (\d{1,3}) to (\d{1,3})", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"summari[sz]e the conversation", re.IGNORECASE)
 _MOST_ROUNDS: Final = 5
 _CHARACTERS_OF_TOKEN: Final = 4
+_LIMITS: Final = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 _PIECES: Final = re.compile(r"\S+\s*")
 
 
@@ -81,8 +89,14 @@ class DemoProvider(LanguageModelChatProvider):
         """Thinks, then calls a tool or answers."""
         del model
         draining = progress if isinstance(progress, DrainingProgress) else None
+        room = _most_characters(options)
         for part in _answer(messages, options):
             if token.is_cancellation_requested:
+                return
+            room -= sum(map(len, _texts((part,))))
+            if room < 0:
+                if isinstance(progress, FinishingProgress):
+                    progress.finish(Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "length")))
                 return
             progress.report(part)
             if draining is not None:
@@ -96,6 +110,12 @@ class DemoProvider(LanguageModelChatProvider):
         del model, token
         size = len(text) if isinstance(text, str) else sum(len(one) for one in _texts(text.content))
         return -(-size // _CHARACTERS_OF_TOKEN)
+
+
+def _most_characters(options: RequestOptions) -> float:
+    """How long the texts of an answer may be, by the limit that the request names."""
+    said = (as_count(options.model_options.get(name)) for name in _LIMITS)
+    return min((one * _CHARACTERS_OF_TOKEN for one in said if one), default=math.inf)
 
 
 def _answer(messages: Sequence[ChatMessage], options: RequestOptions) -> Iterator[ResponsePart]:

@@ -11,14 +11,14 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.cancellation import CancellationToken
 from partstream.errors import PartstreamError
 from partstream.json_codec import dumps
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.answer_run import AnswerRun
-from partstream.serving.counting import counted_request
+from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
+from partstream.serving.owner_routes import OwnerRequest
 from partstream.serving.replies import json_headers, stream_headers
 from partstream.serving.request_body import RequestBody
 from partstream.serving.requests import ClientLeftError, json_object, leaving
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
     from partstream.serving.outgoing import Head
+    from partstream.serving.owner_routes import OwnerRoute
     from partstream.serving.requests import HTTPRequest
     from partstream.serving.routes import Route
-    from partstream.serving.state import Page, ServerState
+    from partstream.serving.state import ServerState
 
 __all__ = ["Exchange"]
 
@@ -90,9 +91,9 @@ class Exchange:
     async def _dispatch(self) -> None:
         """Finds what is asked for and who asks, then answers."""
         request = self._request
-        page = self._state.pages.get(request.path)
-        if page is not None and request.method == "GET":
-            await self._show(page)
+        own = self._state.owner_routes.find(request.method, request.path)
+        if own is not None:
+            await self._answer_for_owner(own)
             return
         route = self._state.routes.find(request.method, request.path, request.headers)
         self._endpoint = self._run.endpoint = route.endpoint
@@ -110,12 +111,16 @@ class Exchange:
 
     # ---- before the answer ----
 
-    async def _show(self, page: Page) -> None:
-        if not page.is_open:
-            self._state.authenticated(self._request.headers)
-        content_type, body = page.make(self._request.headers.get("accept", ""))
-        await self._start(200, (("content-type", content_type), ("content-length", str(len(body)))))
-        await self._send({"type": "http.response.body", "body": body})
+    async def _answer_for_owner(self, route: OwnerRoute) -> None:
+        """Answers at a path of the owner's."""
+        request = self._request
+        caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
+        body = await self._body.read(route.most_bytes)
+        asked = OwnerRequest(request.method, request.path, request.query, request.headers, body, request.request_id)
+        said = await route.handler(asked, caller)
+        described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
+        await self._start(said.status, (*described, *said.headers))
+        await self._send({"type": "http.response.body", "body": said.body})
 
     async def _document(self, route: Route, caller: Caller) -> None:
         """Sends a document that stands beside the answers."""
@@ -129,8 +134,8 @@ class Exchange:
         if document.counts is not None:
             memory, state = self._state.memory, self._state.remembering(self._endpoint)
             asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
-            tokens = await counted_request(await self._state.catalogue.find(asked.model), asked, CancellationToken())
-        models = tuple(map(served_model, (await self._state.catalogue.models()).values()))
+            tokens = await self._run.count(asked)
+        models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
@@ -165,7 +170,7 @@ class Exchange:
         return self._begin(head, data, last)
 
     async def _begin(self, head: Head, data: bytes, last: bool) -> None:
-        await self._start(head.status, head.headers)
+        await self._start(head.status, (*head.headers, *self._run.upstream_headers))
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.cancellation import CancellationToken
 from partstream.errors import LanguageModelError, UnknownModelError
@@ -14,11 +14,11 @@ from partstream.protocols.served_documents import ServedModel
 from partstream.serving.provider_errors import is_cancellation_of_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["CataloguedModel", "ModelCatalogue", "UnlistedModels", "served_model"]
+__all__ = ["CataloguedModel", "ModelCatalogue", "UnlistedModels", "Visible", "served_model"]
 
 _LIST_SECONDS: Final = 30.0
 """How long a provider may take to list its models."""
@@ -50,6 +50,10 @@ class UnlistedModels(Protocol):
     def find_unlisted_model(self, model_id: str) -> LanguageModelChatInformation | None:
         """What is known of a model that a request names; None for a model that the provider does not have."""
         ...
+
+
+Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, CataloguedModel]]"
+"""Picks those of some models by id that somebody may use."""
 
 
 class ModelCatalogue:
@@ -89,25 +93,31 @@ class ModelCatalogue:
                 found.setdefault(name, CataloguedModel(name, one.name, one.provider, information))
         return found
 
-    async def find(self, model_id: str) -> CataloguedModel:
+    async def find(self, model_id: str, visible: Visible | None = None) -> CataloguedModel:
         """The model that a request names.
 
+        Args:
+            model_id: The name.
+            visible: Picks the models that whoever asks may use; None for all.
+
         Raises:
-            UnknownModelError: No provider offers it.
+            UnknownModelError: No provider offers it, or whoever asks may not use it.
             LanguageModelError: A provider that may offer it could not list its models.
         """
         models = await self.models()
         for name in (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one))):
-            if name in models:
+            if name in models and (visible is None or visible({name: models[name]})):
                 return models[name]
         for one in self._lists:
             information = one.unlisted(model_id)
             if information is not None:
-                return CataloguedModel(model_id, one.name, one.provider, information)
+                found = CataloguedModel(model_id, one.name, one.provider, information)
+                if visible is None or visible({model_id: found}):
+                    return found
         for one in self._lists:
             if one.failure is not None:
                 raise one.failure
-        raise UnknownModelError(model_id, tuple(models))
+        raise UnknownModelError(model_id, tuple(models if visible is None else visible(models)))
 
 
 class _ProviderList:

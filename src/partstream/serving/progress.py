@@ -35,6 +35,7 @@ class AnswerProgress:
         outlet: Where the bytes go.
         on_failure: Told of an error that a part caused which a thread of the provider's own reported.
         capture: Keeps the parts; None where nobody does.
+        look: Looks at each part behind its writing; None where nobody has to.
 
     Attributes:
         first_part_at: When the first part came, in the time of the event loop; None before it.
@@ -66,13 +67,15 @@ class AnswerProgress:
         outlet: Outlet,
         on_failure: Callable[[BaseException], object],
         capture: AnswerCapture | None = None,
+        look: Callable[[ResponsePart], object] | None = None,
     ) -> None:
         self.first_part_at: float | None = None
         self.usage: Usage | None = None
         self.cost: float | None = None
         self.has_calls = False
         self.state: Mapping[str, Any] | None = None
-        self._take = reply.take if capture is None else _shown_to(capture, reply.take)
+        take = reply.take if capture is None else _followed_by(capture.part, reply.take)
+        self._take = take if look is None else _followed_by(look, take)
         self._outlet = outlet
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
@@ -135,14 +138,14 @@ class AnswerProgress:
         await self._outlet.drain()
 
 
-def _shown_to(capture: AnswerCapture, take: Callable[[ResponsePart], None]) -> Callable[[ResponsePart], None]:
-    keep = capture.part
-
-    def take_captured(part: ResponsePart) -> None:
+def _followed_by(
+    look: Callable[[ResponsePart], object], take: Callable[[ResponsePart], None]
+) -> Callable[[ResponsePart], None]:
+    def take_and_look(part: ResponsePart) -> None:
         take(part)
-        keep(part)
+        look(part)
 
-    return take_captured
+    return take_and_look
 
 
 def _usage_in(said: Mapping[str, Any]) -> Usage | None:

@@ -43,22 +43,26 @@ class RequestBody:
         self._size = 0
         self._is_whole = False
 
-    async def read(self) -> bytes:
+    async def read(self, most: int | None = None) -> bytes:
         """The whole body.
+
+        Args:
+            most: The most bytes that it may have, if that is less than the settings say.
 
         Raises:
             RequestFailedError: It is too large, or takes too long.
             ClientLeftError: The client left before it was whole.
         """
+        limit = self._settings.body_bytes if most is None else min(most, self._settings.body_bytes)
         declared = self._request.headers.get("content-length", "")
         if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
-            self._check_size(int(declared))
+            self._check_size(int(declared), limit)
         body = bytearray()
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 while not self._is_whole:
                     body += await self._next()
-                    self._check_size(self._size)
+                    self._check_size(self._size, limit)
         except TimeoutError as error:
             self._is_whole = True  # nobody waits for the rest
             said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"
@@ -92,8 +96,8 @@ class RequestBody:
         self._is_whole = not message.get("more_body", False)
         return data
 
-    def _check_size(self, size: int) -> None:
-        most = self._settings.body_bytes
+    @staticmethod
+    def _check_size(size: int, most: int) -> None:
         if size > most:
             said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
             raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), _CLOSE)

@@ -10,6 +10,7 @@ from partstream.arguments import BOOLEAN, Expectation, check_fields, instance_of
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
+    from partstream.serving.admission import Admission
     from partstream.serving.answer_store import AnswerStore
     from partstream.serving.authentication import Authenticator
 
@@ -128,6 +129,8 @@ class ServingSettings:
         token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
             wire has for it; None for a server that everybody may ask who reaches it.
         authenticate: Finds out who asks, in place of `token`: for several keys, or keys that are kept elsewhere.
+        admission: Decides who may have which answer, and learns what it took; None for a server that answers everybody
+            who has its key.
         drain_seconds: In seconds.
         body_bytes: In bytes.
         body_seconds: In seconds.
@@ -154,6 +157,7 @@ class ServingSettings:
 
     token: Secret | None = None
     authenticate: Authenticator | None = None
+    admission: Admission | None = None
     drain_seconds: float = 30.0
     body_bytes: int = 32 * _MEBIBYTE
     body_seconds: float = 60.0

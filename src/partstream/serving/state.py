@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.events import EventEmitter
@@ -12,8 +11,10 @@ from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
+from partstream.serving.lifetimes import Lifetimes
 from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
+from partstream.serving.owner_routes import OwnerRoutes
 from partstream.serving.routes import Routes
 from partstream.serving.thinking_memory import ThinkingMemory
 
@@ -28,24 +29,12 @@ if TYPE_CHECKING:
     from partstream.serving.answer import RunningAnswer
     from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
+    from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
     from partstream.serving.rules import ServingRules
     from partstream.serving.settings import ServingSettings
 
-__all__ = ["Page", "ServerState"]
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page that the owner of a server has put up.
-
-    Attributes:
-        make: Makes the page, given the header `accept` of the request: its content type and its bytes.
-        is_open: Whether it is read without the key.
-    """
-
-    make: Callable[[str], tuple[str, bytes]]
-    is_open: bool = False
+__all__ = ["ServerState"]
 
 
 _logger = logging.getLogger("partstream.serving")
@@ -75,7 +64,8 @@ class ServerState:
         thinking: The state of thinking that clients of some wires cannot give back.
         requests: How many requests are being read or answered.
         is_draining: Whether new answers are refused.
-        pages: What the owner has put at further paths, by path.
+        owner_routes: What the owner has put at further paths.
+        lifetimes: What the owner runs beside the requests.
         start_trace: Starts the trace of a request for an answer, or None.
         last_answers: Keeps what goes by of the answers, or None.
     """
@@ -104,13 +94,20 @@ class ServerState:
         self._finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0
         self.is_draining = False
-        self.pages: dict[str, Page] = {}
+        self.owner_routes = OwnerRoutes()
+        self.lifetimes = Lifetimes()
         self.start_trace: StartTrace | None = None
         self.last_answers: LastAnswers | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
         self._answers: set[RunningAnswer] = set()
         self._idle = asyncio.Event()
         self._idle.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new answers are taken: the server is not stopped, and it can decide who may have them."""
+        admission = self.settings.admission
+        return not self.is_draining and (admission is None or admission.is_ready)
 
     @property
     def open_answers(self) -> int:
@@ -134,6 +131,22 @@ class ServerState:
             )
             raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
+
+    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
+        """The models by id that a caller may use."""
+        models, admission = await self.catalogue.models(), self.settings.admission
+        return models if admission is None else admission.models_of(caller, models)
+
+    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+        """The model that a request of a caller names.
+
+        Raises:
+            UnknownModelError: No provider offers it, or the caller may not use it.
+            LanguageModelError: A provider that may offer it could not list its models.
+        """
+        admission = self.settings.admission
+        visible = None if admission is None else lambda models: admission.models_of(caller, models)
+        return await self.catalogue.find(model_id, visible)
 
     def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """The headers in which clients look for the id of their request: those of every wire."""

@@ -34,6 +34,7 @@ class Exchange:
         on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
             None where a pause is the end.
         loads_models: Whether the upstream may load a model before it says anything.
+        session: The id of the conversation, see :attr:`partstream.upstreams.http.HTTPRequest.session`.
     """
 
     request: WireRequest = field(repr=False)
@@ -44,6 +45,7 @@ class Exchange:
     paused: PausingStream | None = field(default=None, repr=False)
     on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
     loads_models: bool = False
+    session: str | None = None
 
     def make_reader(self, tap: Tap | None = None) -> StreamReader:
         """A new reader, for one attempt.

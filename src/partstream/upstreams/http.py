@@ -28,6 +28,7 @@ from partstream.upstreams.connection_failures import RUNNING, connection_error
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.http_connection import AnswerBody
+from partstream.upstreams.hub_keys import SESSION_HEADER, is_hub_key
 from partstream.upstreams.secret import redactor_of, secrets_in_url
 from partstream.upstreams.trace_context import trace_headers
 
@@ -59,6 +60,7 @@ class HTTPRequest:
         content: The body, or None.
         headers: Headers that hold no secret, names in lower case.
         own_headers: Headers that somebody set for this request; they win over all others, and may hold a secret.
+        session: The id of its conversation, which a hub is told and no other server; None without one.
     """
 
     method: str
@@ -67,6 +69,7 @@ class HTTPRequest:
     content: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +341,8 @@ class UpstreamHTTP:
             if key.reveal() not in self._keys:
                 self._keys |= {key.reveal()}
             headers |= self._authorize(key.reveal(), key.kind)
+        if request.session is not None and fits_header(request.session) and is_hub_key(key):
+            headers[SESSION_HEADER] = request.session
         for wins in (self._configuration.headers, request.own_headers):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers

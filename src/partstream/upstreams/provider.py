@@ -20,6 +20,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_progress import AnswerProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.model_list import with_learned_limits
+from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.question import Question
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.spoken_upstream import SpokenUpstream
@@ -60,6 +61,11 @@ class GatewayProvider(LanguageModelChatProvider):
         self._upstream = SpokenUpstream(configuration, self._tokens_of, self._announce_change, kept)
         self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
+
+    @property
+    def configuration(self) -> GatewayConfiguration:
+        """Which upstream it asks, and how."""
+        return self._configuration
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -148,9 +154,9 @@ class GatewayProvider(LanguageModelChatProvider):
         raise error
 
     async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
-        """The fallback models of a model; unknown ones are taken to be like it."""
+        """The fallback models of a model; unknown ones are taken to be like it. None where somebody else has others."""
         ids = self._configuration.fallbacks.get(model.id, ())
-        if not ids:
+        if not ids or is_one_attempt():
             return []
         try:
             models = with_learned_limits(await self._upstream.information(), self._accounting)

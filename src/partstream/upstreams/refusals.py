@@ -51,6 +51,7 @@ class RefusedFields:
         self._ledger = ledger
         self._clock = clock
         self._is_read = ledger is None
+        self._taken = 0
         self._learned: dict[str, dict[str, float]] = {}
         self._said: set[tuple[str, str]] = set()
 
@@ -97,9 +98,10 @@ class RefusedFields:
         _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
 
     def _read(self) -> None:
-        """Reads once what was learned before this object."""
-        if self._is_read or self._ledger is None:
+        """Reads once what was learned before this object, and again when another ledger has told of a refusal."""
+        if self._ledger is None or (self._is_read and self._taken == self._ledger.taken_refusals):
             return
+        self._taken = self._ledger.taken_refusals
         known = self._ledger.refusals(self._upstream)
         self._is_read = known is not None  # not in time: read again with the next request
         for model_id, learned in (known or {}).items():

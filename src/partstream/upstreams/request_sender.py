@@ -204,6 +204,7 @@ class RequestSender:
             self._configuration.stream,
             asked.settings.extra_headers,
             loads_models=self._upstream.loads_models,
+            session=asked.cache_key,
         )
         fetches = self._configuration.stream.files is FileMode.FETCH
         answer = stream_over_pauses(self._transport, exchange, self._upstream.resume, question.progress.wait)

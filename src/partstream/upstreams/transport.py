@@ -29,6 +29,7 @@ from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest
+from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
 from partstream.upstreams.trace import open_trace
@@ -135,6 +136,7 @@ class Transport:
             body_document(asked.body),
             {**asked.headers, "accept": exchange.protocol.accept, "content-type": "application/json"},
             exchange.headers,
+            exchange.session,
         )
 
     async def _attempt(
@@ -192,7 +194,7 @@ class Transport:
     def _wait_before_retry(self, error: UpstreamError | None, attempt: int, errors: Errors) -> float | None:
         """How many seconds to wait before the next attempt, or None for no further one."""
         policy = self._retry
-        if error is None or attempt >= policy.attempts or not _can_be_retried(error, errors):
+        if error is None or attempt >= policy.attempts or is_one_attempt() or not _can_be_retried(error, errors):
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= policy.longest_wait else None

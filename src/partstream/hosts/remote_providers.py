@@ -1,0 +1,301 @@
+"""A provider on another machine as an ordinary provider: what passes between the two are values that can be pickled.
+
+Knows no engine: :class:`ProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked, and
+whatever carries calls stands between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from partstream.answering import run_until_cancelled
+from partstream.arguments import refuse
+from partstream.cancellation import CancellationTokenSource
+from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
+from partstream.outputs import Finish
+from partstream.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
+from partstream.provider_files import SourceLoader
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.parts import ResponsePart
+    from partstream.provider import LanguageModelChatInformation, Progress
+
+__all__ = [
+    "ProviderHost",
+    "RemoteProvider",
+    "actor_options",
+    "check_providers",
+    "close_providers",
+    "loaded_provider",
+]
+
+Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
+
+_MOST_WAITING: Final = 64
+"""So many parts wait for whoever asks before the provider waits too."""
+_STOP_SECONDS: Final = 5.0
+"""How long a cancelled provider may take to stop by itself."""
+_NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
+"""What Ray reserves by names of its own; every other name is one that the owner of a machine gave to something."""
+
+
+def loaded_provider(source: str) -> LanguageModelChatProvider:
+    """The provider of a file or a module.
+
+    Args:
+        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+
+    Raises:
+        ProviderNotFoundError: There is none.
+        Exception: Whatever the code raises that is loaded.
+    """
+    return SourceLoader(source).load()
+
+
+def actor_options(provider: LanguageModelChatProvider) -> dict[str, Any]:
+    """What a provider needs of the machine that it runs on, in the form in which Ray reserves it; empty for nothing.
+
+    Raises:
+        InvalidArgumentError: Its `resources` are no mapping of names to amounts.
+    """
+    wanted: Any = provider.resources
+    if not isinstance(wanted, Mapping):
+        refuse("provider.resources", wanted, "a mapping of names, such as num_gpus, to amounts")
+    for name, amount in wanted.items():
+        is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and isfinite(amount)
+        if not isinstance(name, str) or not is_amount or amount < 0:
+            refuse(f"provider.resources[{name!r}]", amount, "a number that is not negative")
+    named = {name: amount for name, amount in wanted.items() if name in _NAMED_RESOURCES}
+    others = {name: amount for name, amount in wanted.items() if name not in _NAMED_RESOURCES}
+    return {**named, **({"resources": others} if others else {})}
+
+
+async def check_providers(providers: Iterable[LanguageModelChatProvider]) -> None:
+    """Asks each provider whether it is well, if it has a method `check_health`; an error says that it is not."""
+    for one in providers:
+        if (check := getattr(one, "check_health", None)) is not None:
+            await check()
+
+
+async def close_providers(providers: Iterable[LanguageModelChatProvider]) -> None:
+    """Closes each provider that can be closed; one that fails keeps none of the others open."""
+    async with AsyncExitStack() as stack:
+        for one in providers:
+            if (close := getattr(one, "aclose", None)) is not None:
+                stack.push_async_callback(close)
+
+
+class ProviderHost:
+    """Runs one provider for others, where its resources are.
+
+    Attributes:
+        provider: The provider.
+
+    Args:
+        source: As of :func:`loaded_provider`.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.provider = loaded_provider(source)
+
+    async def models(self, silent: bool) -> Sequence[LanguageModelChatInformation]:
+        """Lists the models."""
+        return await self.provider.provide_language_model_chat_information(silent, CancellationTokenSource().token)
+
+    async def count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> int:
+        """Counts tokens."""
+        return await self.provider.provide_token_count(model, text, CancellationTokenSource().token)
+
+    async def answer(
+        self, model: LanguageModelChatInformation, messages: Sequence[ChatMessage], options: RequestOptions
+    ) -> AsyncIterator[list[Reported]]:
+        """Yields what the provider reports, as much at a time as there is, and at the end the error if there was one.
+
+        Whoever stops reading cancels the provider.
+        """
+        reported, cancelling = _Reported(), CancellationTokenSource()
+        running = asyncio.create_task(_error_of(self.provider, (model, messages, options, reported, cancelling.token)))
+        running.add_done_callback(lambda _: reported.end())
+        try:
+            while batch := await reported.taken():
+                yield batch
+            if (error := running.result()) is not None:
+                yield [error]
+        finally:
+            cancelling.cancel()
+            reported.end()
+            if not running.done():
+                await asyncio.wait({running}, timeout=_STOP_SECONDS)
+                running.cancel()
+
+    async def check_health(self) -> None:
+        """Asks the provider whether it is well."""
+        await check_providers([self.provider])
+
+
+class _Reported:
+    """What a provider has reported and nobody has taken yet: a progress that lets the provider wait for the reader."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Reported] = []
+        self._has_more = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._is_over = False
+
+    def report(self, part: ResponsePart, /) -> None:
+        self._add(part)
+
+    def finish(self, finish: Finish, /) -> None:
+        self._add(finish)
+
+    async def drain(self) -> None:
+        await self._has_room.wait()
+
+    def _add(self, reported: Reported) -> None:
+        self._waiting.append(reported)
+        self._has_more.set()
+        if len(self._waiting) >= _MOST_WAITING:
+            self._has_room.clear()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._is_over = True
+        self._has_more.set()
+        self._has_room.set()
+
+    async def taken(self) -> list[Reported]:
+        """All that waits, as soon as there is something; nothing when nothing more comes."""
+        await self._has_more.wait()
+        taken, self._waiting = self._waiting, []
+        self._has_room.set()
+        if not self._is_over:
+            self._has_more.clear()
+        return taken
+
+
+async def _error_of(provider: LanguageModelChatProvider, asked: tuple[Any, ...]) -> PartstreamError | None:
+    """Asks a provider until the token, the last of what it is given, is cancelled; its error, if it raises one.
+
+    It is an error that every machine can read: the class of another one may be in a file that only this machine has.
+    """
+    try:
+        await run_until_cancelled(provider.provide_language_model_chat_response(*asked), asked[-1])
+    except PartstreamError as error:
+        with suppress(Exception):
+            pickle.dumps(error)
+            return error
+        return LanguageModelError(str(error))
+    except Exception as error:
+        return LanguageModelError(f"{type(error).__name__}: {error}")
+    return None
+
+
+class Calls(Protocol):
+    """A method of a :class:`ProviderHost` that is called from afar."""
+
+    def remote(self, *arguments: object) -> Any:
+        """Begins the call: a result to await, or an asynchronous iterator of results with a method `cancel`."""
+        ...
+
+
+class RemoteProvider(LanguageModelChatProvider):
+    """Asks a provider that runs behind a :class:`ProviderHost`.
+
+    Args:
+        name: What it is called in errors.
+        handle: Its methods `models`, `count` and `answer`, each with a method `remote`; `options(stream=True)` of the
+            last one makes it a stream. This is the form of Ray Serve's handles.
+        lost: The errors that say that it cannot be reached, or has died.
+    """
+
+    def __init__(self, name: str, handle: Any, lost: tuple[type[Exception], ...] = ()) -> None:
+        self._name = name
+        self._models: Calls = handle.models
+        self._count: Calls = handle.count
+        self._answer: Calls = handle.answer.options(stream=True)
+        self._lost = lost
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """Lists the models.
+
+        Raises:
+            UpstreamConnectionError: The provider cannot be reached.
+        """
+        models: Sequence[LanguageModelChatInformation] = await self._value(self._models.remote(silent))
+        return models
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """Counts tokens.
+
+        Raises:
+            UpstreamConnectionError: The provider cannot be reached.
+        """
+        count: int = await self._value(self._count.remote(model, text))
+        return count
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Answers a request.
+
+        Raises:
+            UpstreamConnectionError: The provider cannot be reached, or died in the middle of its answer.
+            PartstreamError: What the provider raised.
+        """
+        batches = self._answer.remote(model, messages, options)
+        subscription = token.on_cancellation_requested(batches.cancel)
+        has_begun = False
+        try:
+            async for batch in batches:
+                has_begun = True
+                for reported in batch:
+                    _pass_on(reported, progress)
+                if isinstance(progress, DrainingProgress):
+                    await progress.drain()
+        except self._lost as error:
+            if not token.is_cancellation_requested:
+                raise self._connection_error(error, established=has_begun) from error
+        except asyncio.CancelledError:
+            batches.cancel()
+            task = asyncio.current_task()
+            if not token.is_cancellation_requested or (task is not None and task.cancelling()):
+                raise
+        finally:
+            subscription.dispose()
+
+    async def _value(self, call: Any) -> Any:
+        try:
+            return await call
+        except self._lost as error:
+            raise self._connection_error(error, established=False) from error
+
+    def _connection_error(self, error: Exception, *, established: bool) -> UpstreamConnectionError:
+        return UpstreamConnectionError(self._name, type(error).__name__, established=established)
+
+
+def _pass_on(reported: Reported, progress: Progress) -> None:
+    if isinstance(reported, PartstreamError):
+        raise reported
+    if not isinstance(reported, Finish):
+        progress.report(reported)
+    elif isinstance(progress, FinishingProgress):
+        progress.finish(reported)
