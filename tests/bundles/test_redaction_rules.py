@@ -23,6 +23,7 @@ KEYS = {
     "google-refresh-token": f"1//0{_A}",
     "groq-key": f"gsk_{_A}",
     "xai-key": f"xai-{_A}",
+    "hub-key": f"psk_k7m2q9x4ab_{_A}",
     "hugging-face-token": f"hf_{_A}",
     "replicate-token": f"r8_{_A}",
     "perplexity-key": f"pplx-{_A}",

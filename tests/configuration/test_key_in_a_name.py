@@ -18,7 +18,7 @@ from partstream.settings.secrecy import hidden_url
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
 
-KEYS = ["sk-planted", "sk-proj-0123456789abcdef", "4f1d0c9ba37e4f1d", "Bearer 4f1d0c9ba37e4f1d"]
+KEYS = ["sk-planted", "sk-proj-0123456789abcdef", "psj_planted", "4f1d0c9ba37e4f1d", "Bearer 4f1d0c9ba37e4f1d"]
 NAMES = ["baseUrl", "x-api-key", "X-Forwarded-For", "max_tokens_2", "anthropic-beta", "x-team-of-2026", "tokens"]
 
 

@@ -46,8 +46,8 @@ PROFILES: Final = "profiles"
 """The table of the file that holds further tables of settings, see :mod:`partstream.configuration.profiles`."""
 
 _PREFIX: Final = "PARTSTREAM_"
-_PREFIX_OF_SERVERS: Final = "PARTSTREAM_SERVE_"
-"""The settings of `partstream serve` are no settings of an upstream."""
+_PREFIXES_OF_SERVERS: Final = ("PARTSTREAM_SERVE_", "PARTSTREAM_HUB_")
+"""The settings of `partstream serve` and of a hub are no settings of an upstream."""
 _MAX_BYTES: Final = 1024 * 1024
 _OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_DATA", "PARTSTREAM_RECORDINGS"})
 
@@ -112,7 +112,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         name
         for name in environment
         if name.startswith(_PREFIX)
-        and not name.startswith(_PREFIX_OF_SERVERS)
+        and not name.startswith(_PREFIXES_OF_SERVERS)
         and name not in variables
         and name not in _OTHER_VARIABLES
     )

@@ -23,7 +23,7 @@ _SECRET_NAME: Final = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|credential|cookie|authorization|auth|bearer|signature)s?$", re.IGNORECASE
 )
 """What the name of a variable, an option, a header or a parameter ends with whose value is secret."""
-_ISSUED: Final = re.compile(r"(?:sk|pk|rk|gsk|xai|vck|ghp|hf|AIza)[-_]?[A-Za-z0-9_-]{12,}")
+_ISSUED: Final = re.compile(r"(?:sk|pk|rk|gsk|xai|vck|psk|psj|ghp|hf|AIza)[-_]?[A-Za-z0-9_-]{12,}")
 """Keys that show by their first letters who has issued them."""
 _OPTION: Final = re.compile(r"-{0,2}([A-Za-z][\w.-]*)(?:[=:]\s*(.*))?", re.DOTALL)
 

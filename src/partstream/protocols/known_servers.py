@@ -245,6 +245,13 @@ KNOWN_SERVERS: Final = (
         address_example="http://localhost:4000/v1",
     ),
     KnownServer(
+        "hub",
+        "Partstream hub",
+        ("hub.example.com",),  # every team has its own; it is told by the key that it gave
+        key_variables=("PARTSTREAM_HUB_KEY",),
+        address_example="https://hub.example.com/v1",
+    ),
+    KnownServer(
         "github-copilot",
         "GitHub Copilot",
         ("api.githubcopilot.com", "*.githubcopilot.com"),  # api.individual, api.business, api.enterprise

@@ -134,6 +134,7 @@ class Protocols(Mapping[str, Protocol]):
 
 
 PROTOCOLS: Final = Protocols()
+"""All protocols by name: those of this package, then those that installed packages add."""
 
 
 @cache

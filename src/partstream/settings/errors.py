@@ -26,7 +26,7 @@ _MOST_LISTED: Final = 20
 _LONGEST_NAME: Final = 40
 HIDDEN: Final = "***"
 KEY_IN_A_NAME: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck)[-_]"
+    r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]"
 )
 """What a key that stands in the place of a name looks like: a long word with a digit, or an issuer's first letters."""
 

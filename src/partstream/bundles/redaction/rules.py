@@ -88,6 +88,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("nvidia-key", r"nvapi-", _WORD, 16),
     _token("fireworks-key", _START + r"fw_", _ALNUM, 16, words="fw_"),
     _token("cerebras-key", _START + r"csk-", _ALNUM, 16, words="csk-"),
+    _token("hub-key", _START + r"ps[kj]_", _WORD, 16, words="psk_ psj_"),  # of our own hub: keys, and codes to join
     _token("together-key", _START + r"tgp_v1_", _WORD, 16, words="tgp_v1_"),
     # Other keys that stand in files and terminals.
     _token(

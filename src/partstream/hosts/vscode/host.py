@@ -21,6 +21,7 @@ from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
+from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
@@ -102,7 +103,20 @@ class ProviderHost:
         for prefix, (models, errors) in zip(hosted, lists, strict=True):
             result["models"] += [{**model, "id": _qualified(prefix, model["id"])} for model in models]
             result["errors"] += errors
+        if group is not None and result["models"] and await hub_of(hosted[""]) is not None:
+            result["isHub"] = True
         return result
+
+    async def join_hub(self, params: wire.JoinHubParams) -> wire.JoinHubResult:
+        """Gives a join code for a key, or says why there is none."""
+        return await join_hub(params, self._surroundings)
+
+    async def hub_standing(self, params: wire.HubStandingParams) -> wire.HubStandingResult:
+        """What the hub of a group says of the person whose key the group has."""
+        hosted = self._of_group(params["group"])
+        await hosted.current()
+        hub = await hub_of(hosted)
+        return {"standing": None if hub is None else await standing_of(hub)}
 
     async def try_server(self, params: wire.TryServerParams) -> wire.TryServerResult:
         """Lists the models of a server that is no group yet, or says what is wrong with it."""

@@ -155,6 +155,18 @@ _ROWS = (
         wire.ShareResult,
         "Returns that file.",
     ),
+    _request(
+        "languageModels/joinHub",
+        wire.JoinHubParams,
+        wire.JoinHubResult,
+        "Gives a join code for a key at a hub; the result says why it gave none, and the request succeeds.",
+    ),
+    _request(
+        "languageModels/hubStanding",
+        wire.HubStandingParams,
+        wire.HubStandingResult,
+        "Asks the hub of a group what is left of the person's budgets; asks no server that is no hub.",
+    ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
     _notification(
         "languageModels/forgetGroup",

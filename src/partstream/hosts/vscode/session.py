@@ -152,6 +152,8 @@ class Session:
             "languageModels/inspect": self._inspect,
             "languageModels/sharePreview": self._share_preview,
             "languageModels/share": self._share,
+            "languageModels/joinHub": self._join_hub,
+            "languageModels/hubStanding": self._hub_standing,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -338,6 +340,17 @@ class Session:
 
     async def _share(self, params: wire.ShareParams, running: _Running) -> wire.ShareResult:
         return await self._shown.shared(params["path"], params["name"])
+
+    async def _join_hub(self, params: wire.JoinHubParams, running: _Running) -> wire.JoinHubResult:
+        result = await self._host.join_hub(params)
+        if "problem" in result:  # what was joined is a key, which the window has to get
+            result["problem"] = self._redactor.redact(result["problem"])
+        return result
+
+    async def _hub_standing(self, params: wire.HubStandingParams, running: _Running) -> wire.HubStandingResult:
+        self._redactor.learn(params["group"])
+        standing: wire.HubStandingResult = self._redactor.redact_values(await self._host.hub_standing(params))
+        return standing
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

@@ -10,6 +10,8 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from partstream.hosts.vscode.wire_hubs import HubBudget, HubStanding, JoinedHub, JoinHubParams, JoinHubResult
+from partstream.hosts.vscode.wire_loads import LoadProblem, ProviderDidLoadParams
 from partstream.hosts.vscode.wire_recordings import (
     DidRecordParams,
     InspectParams,
@@ -69,12 +71,19 @@ __all__ = [
     "FinishReason",
     "ForgetGroupParams",
     "Group",
+    "HubBudget",
+    "HubStanding",
+    "HubStandingParams",
+    "HubStandingResult",
     "InformationParams",
     "InformationResult",
     "InitializeParams",
     "InitializeResult",
     "InspectParams",
     "InspectResult",
+    "JoinHubParams",
+    "JoinHubResult",
+    "JoinedHub",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelErrorCode",
@@ -325,10 +334,26 @@ class ProviderError(TypedDict):
 
 
 class InformationResult(TypedDict):
-    """The models of the providers that work, and the errors of those that fail."""
+    """The models of the providers that work, and the errors of those that fail.
+
+    `isHub` tells that the server of the group is a hub, which says what is left of budgets: only then it is asked.
+    """
 
     models: list[LanguageModelChatInformation]
     errors: list[ProviderError]
+    isHub: NotRequired[bool]
+
+
+class HubStandingParams(TypedDict):
+    """Asks the hub of a group what is left of the person's budgets."""
+
+    group: Group
+
+
+class HubStandingResult(TypedDict):
+    """What the hub says; null where the group's server is no hub, and then nobody was asked."""
+
+    standing: HubStanding | None
 
 
 class ResponseParams(TypedDict):
@@ -413,32 +438,6 @@ class ModelsDidChangeParams(TypedDict):
     """The models of the group with this id may have changed; null stands for the providers in the configuration."""
 
     group: str | None
-
-
-class LoadProblem(TypedDict):
-    """Why a person's own provider could not be loaded.
-
-    `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
-    With `keepsOld` the version before still answers.
-    """
-
-    message: str
-    file: str | None
-    line: int | None
-    keepsOld: bool
-
-
-class ProviderDidLoadParams(TypedDict):
-    """A person's own provider was loaded, or could not be loaded for the reason in `problem`.
-
-    `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
-    if it is not known.
-    """
-
-    group: str | None
-    provider: str
-    file: str | None
-    problem: LoadProblem | None
 
 
 class TokenCountsDidChangeParams(TypedDict):

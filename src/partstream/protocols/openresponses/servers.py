@@ -33,6 +33,7 @@ SPOKEN_AT: Final = (
         "docs.x.ai, comparison of its APIs: the recommended one; recordings xai-*",
     ),
     _whole("lm-studio", "http://localhost:1234/v1", "facts openresponses.md 7.1; recording lmstudio-tool-call.1"),
+    _whole("hub", "https://hub.example.com/v1", "docs/serving.md: every wire is served, and this one keeps reasoning"),
     _in_part(
         "openrouter",
         "https://openrouter.ai/api/v1",
