@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64decode, b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -12,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from benchmarks.pages.measuring import browser
+from page_pictures import picture_of
 
 from inspector import sample_streams as streams
 from partstream.inspector.page import page_html
@@ -22,20 +22,6 @@ from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 _DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 _PICTURES: Final = (("inspector", "light"), ("inspector-dark", "dark"))
 """The name of each picture and its colours."""
-
-_AS_WEBP: Final = """async (png) => {
-  const picture = new Image();
-  picture.src = `data:image/png;base64,${png}`;
-  await picture.decode();
-  const canvas = new OffscreenCanvas(picture.width, picture.height);
-  canvas.getContext("2d").drawImage(picture, 0, 0);
-  const blob = await canvas.convertToBlob({ type: "image/webp", quality: 0.8 });
-  return new Promise((done) => {
-    const reader = new FileReader();
-    reader.onload = () => done(reader.result);
-    reader.readAsDataURL(blob);
-  });
-}"""
 
 _SAID: Final = "I look at the file first, then I run its tests, and say what is wrong with the loop in it."
 
@@ -67,9 +53,7 @@ def main() -> None:
             page = running.new_page(viewport={"width": 1280, "height": 1180}, color_scheme=scheme)
             page.goto(path.as_uri())
             page.locator("#inspector").wait_for()
-            png = b64encode(page.screenshot()).decode()
-            webp = page.evaluate(_AS_WEBP, png).partition(",")[2]
-            (_DOCS / f"{name}.webp").write_bytes(b64decode(webp))
+            (_DOCS / f"{name}.webp").write_bytes(picture_of(page))
             page.close()
 
 

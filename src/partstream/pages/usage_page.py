@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.pages.document import document, resource, text
 from partstream.pages.plots import Column, Piece, Point, bars, line
+from partstream.pages.tables import PATTERNS, figure, table
 from partstream.pages.usage_text import answer_cells, dollars, exact, share, sum_cells, tokens, total_rows
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ _COST: Final = (Piece("cost", "cost"),)
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
 _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "day", "removed by the server"})
 
-_PATTERNS: Final = (
-    '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs><pattern id="hatched" width="6" height="6" '
-    'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" x2="0" y1="0" y2="6"/>'
-    '</pattern><pattern id="striped" width="4" height="4" patternUnits="userSpaceOnUse"><line class="stripe" x1="0" '
-    'x2="4" y1="2" y2="2"/></pattern></defs></svg>'
-)
 _FOOTNOTE: Final = (
     "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price or tokens are "
     "unknown. Input of which nobody says that it was cached is drawn as new. Costs are those that the servers report, "
@@ -63,8 +58,8 @@ def usage_html(view: UsageView, now: datetime, policy: Policy, *, follows: bool 
         follows: Whether the page takes newer pages from the webview that it stands in.
     """
     body = "\n".join(("<main>", *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now)))
-    body = f'{_PATTERNS}\n{body}\n<p class="quiet">{text(_FOOTNOTE)}</p>\n</main>'
-    scripts = (resource(_PACKAGE, "usage.js"),) if follows else ()
+    body = f'{PATTERNS}\n{body}\n<p class="quiet">{text(_FOOTNOTE)}</p>\n</main>'
+    scripts = ("".join(resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
     if follows:
         body += '\n<p class="unseen" id="said" role="status"></p>'
     styles = (resource(_PACKAGE, "theme.css") + resource(_PACKAGE, "usage.css"),)
@@ -96,13 +91,13 @@ def _days(view: UsageView) -> Iterator[str]:
     days = list(reversed(view["days"]))
     if days:
         columns = [_column(day, sums, _pieces(sums), _in_words(sums)) for day, sums in _every_day(days)]
-        yield _figure("Tokens a day", bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens"), _TOKENS)
+        yield figure("Tokens a day", bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens"), _TOKENS)
         if any(one["sums"]["cost"] is not None for one in days):
             costs = [
                 _column(day, sums, ((sums["cost"] or 0.0) if sums else 0.0,), sum_cells(sums)[-1] if sums else "")
                 for day, sums in _every_day(days)
             ]
-            yield _figure("Cost a day, in US dollars", bars("Cost a day", costs, _COST, dollars, "cost"), ())
+            yield figure("Cost a day, in US dollars", bars("Cost a day", costs, _COST, dollars, "cost"), ())
     rows = [[one["day"], *sum_cells(one["sums"])] for one in view["days"]]
     yield from _table("Days", ("day", *_SUMMED), rows)
     yield "</section>"
@@ -164,11 +159,11 @@ def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_
         ]
         for number, one in enumerate(fills)
     ]
-    table = "".join(_table(title, ("answer", "ended", "input", "of its limit"), rows))
+    fill_table = "".join(_table(title, ("answer", "ended", "input", "of its limit"), rows))
     state = " open" if is_open else ""
     summary = f"{text(conversation['model'])}, {_when(conversation['endedAt'], now)}, {len(fills)} answers"
-    figure = _figure(caption, line(title, points, tokens, name), ())
-    return f'<details id="{name}"{state}><summary>{summary}</summary>{figure}{table}</details>'
+    plot = figure(caption, line(title, points, tokens, name), ())
+    return f'<details id="{name}"{state}><summary>{summary}</summary>{plot}{fill_table}</details>'
 
 
 def _fill(number: int, fill: ContextFill) -> str:
@@ -203,28 +198,4 @@ def _when(seconds: float, now: datetime) -> str:
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table without its empty columns; the cells are HTML."""
-    if not rows:
-        yield "<p>None yet.</p>"
-        return
-    columns = [number for number in range(len(names)) if any(row[number] for row in rows)]
-    kinds = ["" if names[number] in _TEXT_COLUMNS else ' class="number"' for number in columns]
-    head = "".join(f'<th scope="col"{kind}>{names[number]}</th>' for number, kind in zip(columns, kinds, strict=True))
-    yield f'<div class="scroll" tabindex="0" role="group" aria-label="{text(title)}, table"><table>'
-    yield f'<caption class="unseen">{text(title)}</caption><thead><tr>{head}</tr></thead><tbody>'
-    for row in rows:
-        first, *others = [(row[number], kind) for number, kind in zip(columns, kinds, strict=True)]
-        cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in others)
-        yield f'<tr><th scope="row"{first[1]}>{first[0]}</th>{cells}</tr>'
-    yield "</tbody></table></div>"
-
-
-def _figure(caption: str, plot: str, pieces: Sequence[Piece]) -> str:
-    keys = "".join(
-        f'<li><svg viewBox="0 0 20 12" aria-hidden="true"><rect class="{piece.style}" x="1" y="1" width="18" '
-        f'height="10"/></svg>{piece.name}</li>'
-        for piece in pieces
-    )
-    legend = f'<ul class="legend">{keys}</ul>' if keys else ""
-    scroll = f'<div class="scroll" tabindex="0" role="group" aria-label="{text(caption)}, plot">{plot}</div>'
-    return f"<figure><figcaption>{text(caption)}</figcaption>{scroll}{legend}</figure>"
+    return table(title, names, rows, of_text=_TEXT_COLUMNS)
