@@ -3,6 +3,7 @@
 import asyncio
 import stat
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx2
 import pytest
@@ -43,9 +44,8 @@ def test_a_stored_response_is_continued_by_another_process(tmp_path: Path) -> No
 def test_the_options_choose_the_file_and_the_days_or_nothing(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     options = {"store_file": path, "store_days": 1.0, "no_store": False, "other": 1}
-    assert isinstance(opened_store(options), SQLiteAnswers)
+    assert isinstance(opened_store(MappingProxyType(options)), SQLiteAnswers)  # what it reads is left as it is
     assert path.exists()
-    assert options == {"other": 1}
     assert opened_store({"store_file": tmp_path / "none", "store_days": 1.0, "no_store": True}) is None
     assert not (tmp_path / "none").exists()
 

@@ -70,21 +70,25 @@ class Observers:
         metrics: Who may read the metrics.
         tracing: The spans, or None.
         as_json: Whether everything that is printed is JSON.
+        keeps_ledger: Whether the answers are entered into the ledger of whoever runs the command.
     """
 
     log: str
     metrics: MetricsAccess
     tracing: Tracing | None
     as_json: bool
+    keeps_ledger: bool = True
 
     @classmethod
-    def of_options(cls, log: str, metrics: str, otlp: str | None, *, as_json: bool) -> Observers:
+    def of_options(
+        cls, log: str, metrics: str, otlp: str | None, *, as_json: bool, keeps_ledger: bool = True
+    ) -> Observers:
         """Those that the options name.
 
         Raises:
             CallerError: The address of the collector is none, or a package is missing.
         """
-        return cls(log, MetricsAccess(metrics), start_tracing(otlp, is_of_program=True), as_json)
+        return cls(log, MetricsAccess(metrics), start_tracing(otlp, is_of_program=True), as_json, keeps_ledger)
 
     @contextmanager
     def of(self, application: ServingApp) -> Iterator[None]:
@@ -92,7 +96,7 @@ class Observers:
         with ExitStack() as stack:
             if (line := self._line()) is not None:
                 application.on_did_finish_answer(lambda answer: echo_while_read(line(answer)))
-            if (ledger := open_answer_ledger()) is not None:
+            if self.keeps_ledger and (ledger := open_answer_ledger()) is not None:
                 stack.callback(ledger.close)
                 application.on_did_finish_answer(ledger.observe)
             if self.metrics is not MetricsAccess.OFF:

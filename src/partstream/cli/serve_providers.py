@@ -40,6 +40,11 @@ class ServedProviders:
     _reloaded: list[ReloadedProvider] = field(default_factory=list)
     _ledger: Ledger | None = None
 
+    @property
+    def ledger(self) -> Ledger | None:
+        """The one ledger of all providers; None if none of them needs it."""
+        return self._ledger
+
     def add_source(self, source: str, *, on_load: Callable[[str, BaseException | None], None] | None = None) -> None:
         """Adds the provider of a file or a module.
 

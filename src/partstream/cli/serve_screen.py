@@ -34,12 +34,14 @@ class Start:
         port: The port that it listens on.
         token: The token, or None where everybody on this machine may ask.
         is_public: Whether other machines can reach the address.
+        hub: How people are shown the database of the hub that is served; None for no hub.
     """
 
     host: str
     port: int
     token: AccessToken | None
     is_public: bool
+    hub: str | None = None
 
     @property
     def root(self) -> str:
@@ -67,6 +69,14 @@ class Screen(Protocol):
         """The server was told to stop while answers are open."""
         ...
 
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """One of several processes listens, at `url` alone."""
+        ...
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """One of several processes has died, and is started again after so many seconds."""
+        ...
+
 
 class TextScreen:
     """Lines for people."""
@@ -79,13 +89,14 @@ class TextScreen:
             by_url.setdefault(start.root + path, []).append(protocol)
         for url, protocols in by_url.items():
             echo_while_read(f"  {url}  {', '.join(protocols)}")
-        echo_while_read(_said_of_token(start.token))
+        echo_while_read(_said_of_token(start.token) if start.hub is None else _said_of_hub(start))
         if start.is_public:
             echo_while_read(
                 "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
             )
         other = "" if start.root == _USUAL_URL else f" --url {start.root}"
-        echo_while_read(f"  `partstream connect CLIENT{other}` sets a client up")
+        if start.hub is None:
+            echo_while_read(f"  `partstream connect CLIENT{other}` sets a client up")
 
     def listed(self, models: Sequence[str]) -> None:
         """Says the models."""
@@ -104,6 +115,15 @@ class TextScreen:
         what = "1 answer" if answers == 1 else f"{answers} answers"
         click.echo(f"Waiting up to {seconds:g} s for {what}; Ctrl-C again ends at once.", err=True)
 
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """Says where the worker is reached."""
+        echo_while_read(f"  worker {number}: process {pid}, its own metrics and health at {url}")
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """Says how it ended."""
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        click.echo(f"worker {number} has ended ({how}); it is started again in {seconds:g} s", err=True)
+
 
 def _said_of_token(token: AccessToken | None) -> str:
     if token is None:
@@ -112,6 +132,14 @@ def _said_of_token(token: AccessToken | None) -> str:
         # The one time that it is shown, and to a person alone: what is no terminal may be a log.
         return f"  token: {token.secret.reveal()}\n  (made just now, kept in {token.where}, not shown again)"
     return f"  token: in {token.where}"
+
+
+def _said_of_hub(start: Start) -> str:
+    return (
+        f"  hub: {start.hub}\n"
+        f"  page: {start.root}/hub\n"
+        "  people: `partstream hub key add NAME` prints a key, `partstream hub invite NAME` a link to get one"
+    )
 
 
 class JsonScreen:
@@ -125,6 +153,7 @@ class JsonScreen:
             url=start.root,
             base_urls={protocol: start.root + path for protocol, path in base_paths.items()},
             token_file=None if token is None or token.file is None else str(token.file),
+            **({} if start.hub is None else {"hub": start.hub}),
         )
 
     def listed(self, models: Sequence[str]) -> None:
@@ -144,6 +173,14 @@ class JsonScreen:
     def draining(self, answers: int, seconds: float) -> None:
         """Writes what is waited for."""
         _write(type="draining", answers=answers, seconds=seconds)
+
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """Writes where the worker is reached."""
+        _write(type="worker", worker=number, process=pid, url=url)
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """Writes how it ended."""
+        _write(type="worker_ended", worker=number, exit_code=code, starts_again_in=seconds)
 
 
 def _write(**fields: Any) -> None:

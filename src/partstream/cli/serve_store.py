@@ -11,7 +11,7 @@ from partstream.cli.serve_options import variable_of
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable, Mapping
 
     from partstream.serving.stored_answers import SQLiteAnswers
 
@@ -62,13 +62,14 @@ _OPTIONS: Final = (
 )
 
 
-def opened_store(options: MutableMapping[str, Any]) -> SQLiteAnswers | None:
-    """The store that the options choose; takes them out of `options`.
+def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
+    """The store that the options choose.
 
     Raises:
         StoreUnusableError: The file cannot be used.
     """
     from partstream.serving.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
 
-    file, days = options.pop("store_file"), options.pop("store_days")
-    return None if options.pop("no_store") else SQLiteAnswers(file or state_folder() / _FILE_NAME, days)
+    if options["no_store"]:
+        return None
+    return SQLiteAnswers(options["store_file"] or state_folder() / _FILE_NAME, options["store_days"])

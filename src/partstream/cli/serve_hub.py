@@ -1,0 +1,181 @@
+"""`partstream serve --hub`: the options of a worker of a hub, and its application."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+
+import click
+
+from partstream.cli.serve_options import option_of, variable_of
+from partstream.hub.budgets.settings import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.hub.store.store import HubStore
+    from partstream.provider import LanguageModelChatProvider
+    from partstream.serving.app import ServingApp
+    from partstream.serving.settings import ServingSettings
+    from partstream.tokens.ledger.ledger import Ledger
+
+__all__ = ["OpenHub", "check_hub_options", "hub_options", "is_hub", "shown_place"]
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_HUB: Final = "hub"
+_POLICY: Final = "policy"
+_CONTACT: Final = "contact"
+_LEASE_SECONDS: Final = "lease_seconds"
+_OPTIONS: Final = (
+    click.option(
+        "--hub",
+        _HUB,
+        is_flag=True,
+        envvar=variable_of(_HUB),
+        help="Serve the people of a hub, each with a key of their own; see `partstream hub`.",
+    ),
+    click.option(
+        "--policy",
+        _POLICY,
+        metavar="FILE[:NAME]",
+        envvar=variable_of(_POLICY),
+        help="With --hub: Python of yours that looks at each request before it is answered, and at each end.",
+    ),
+    click.option(
+        "--contact",
+        _CONTACT,
+        metavar="TEXT",
+        envvar=variable_of(_CONTACT),
+        help="With --hub: whom people ask for more, in errors. Default: the admins.",
+    ),
+    click.option(
+        option_of(_LEASE_SECONDS),
+        _LEASE_SECONDS,
+        type=click.FloatRange(SHORTEST_LEASE_SECONDS, LONGEST_LEASE_SECONDS),
+        metavar="SECONDS",
+        envvar=variable_of(_LEASE_SECONDS),
+        help="With --hub: how long answers go on while the database is away, as far as budgets allow. Default: "
+        f"{WorkerSettings().lease_seconds:g}.",
+    ),
+)
+
+
+def hub_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Adds the options of a worker of a hub to a command, as `hub`, `policy`, `contact` and `lease_seconds`."""
+    with_options: Any = function
+    for option in reversed(_OPTIONS):
+        with_options = option(with_options)
+    return cast("Callable[_Parameters, _Result]", with_options)
+
+
+def is_hub(options: Mapping[str, Any]) -> bool:
+    """Whether the options choose a hub."""
+    return bool(options.get(_HUB))
+
+
+def check_hub_options(options: Mapping[str, Any], *, gives_token: bool) -> None:
+    """Refuses options that mean nothing together.
+
+    Args:
+        options: The options.
+        gives_token: Whether options say which token clients present, or that they need none.
+
+    Raises:
+        UsageError: With a hub, there is something about a token; or without one, something about a hub.
+    """
+    if is_hub(options):
+        if gives_token:
+            raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
+        return
+    if given := [name for name in (_POLICY, _CONTACT, _LEASE_SECONDS) if options.get(name)]:
+        raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
+
+
+def shown_place() -> str:
+    """How people are shown the place of the database.
+
+    Raises:
+        StoreUnusableError: What names it names none.
+    """
+    from partstream.hub.location import database_address, shown_address  # noqa: PLC0415 - most servers have no hub
+
+    return shown_address(database_address(os.environ))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHub:
+    """The database of a hub for one worker, with tables that are up to date.
+
+    Attributes:
+        store: The database.
+        where: How people are shown its place.
+        policy: The option `--policy`, or None.
+        contact: The option `--contact`, or empty.
+        lease_seconds: The option `--lease-seconds`, or None.
+    """
+
+    store: HubStore
+    where: str
+    policy: str | None
+    contact: str
+    lease_seconds: float | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> OpenHub:
+        """Opens what the options choose; a database that is away now is waited for by the worker.
+
+        Raises:
+            UsageError: There is no hub.
+            CallerError: The database cannot be used.
+        """
+        from partstream.hub.location import (  # noqa: PLC0415 - most servers have none
+            database_address,
+            shown_address,
+            tables_version,
+        )
+        from partstream.hub.store.errors import StoreUnreachableError  # noqa: PLC0415
+        from partstream.hub.store.opening import opened_store  # noqa: PLC0415
+
+        address = database_address(os.environ)
+        opened = cls(
+            opened_store(address),
+            shown_address(address),
+            options.get(_POLICY),
+            options.get(_CONTACT) or "",
+            options.get(_LEASE_SECONDS),
+        )
+        try:
+            if tables_version(opened.store, address) == 0:
+                raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
+            opened.store.migrate()
+        except StoreUnreachableError as error:
+            click.echo(f"{error}; until then, nobody is answered", err=True)
+        return opened
+
+    def application(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        token_ledger: Ledger | None = None,
+    ) -> ServingApp:
+        """The application of the worker.
+
+        Args:
+            providers: The providers of the worker, by name.
+            settings: The limits of the server.
+            token_ledger: Where the providers keep what they learn of tokens.
+
+        Raises:
+            CallerError: The policy cannot be loaded.
+        """
+        from partstream.hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
+        from partstream.hub.settings import HubSettings  # noqa: PLC0415
+
+        worker = WorkerSettings() if self.lease_seconds is None else WorkerSettings(lease_seconds=self.lease_seconds)
+        hub = HubSettings(
+            serving=settings, worker=worker, policy=self.policy, contact=self.contact, token_ledger=token_ledger
+        )
+        return hub_app(providers, self.store, hub)

@@ -1,0 +1,100 @@
+"""One of several processes that serve on shared sockets: `python -m partstream.cli.serve_worker`, started by `serve`.
+
+It reads what it has to do from its standard input, which stays open as long as whoever started it lives: its end
+stops the worker as SIGTERM does. What it reports goes into a pipe, a line of JSON for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.serve_process import Heard, Opened, loop_factory
+from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.cli.serve_plan import ServePlan
+
+__all__ = ["Order", "main"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one worker has to do.
+
+    Attributes:
+        plan: What is served.
+        is_first: Whether it is the one that says what all of them do.
+        sockets: The numbers of the open sockets that it accepts connections on.
+        reports: The number of the open pipe that it writes into.
+    """
+
+    plan: ServePlan
+    is_first: bool
+    sockets: tuple[int, ...]
+    reports: int
+
+
+def main() -> int:
+    """Serves until it is stopped; returns the exit code."""
+    order: Order = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+    screen: Screen = JsonScreen() if order.plan.as_json else TextScreen()
+    try:
+        opened = Opened.of(order.plan, order.plan.token(), screen.reloaded if order.is_first else _nothing)
+    except CallerError as error:
+        click.UsageError(str(error)).show()
+        return ExitCode.UNUSABLE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        ended_well = runner.run(_serve(opened, order, screen))
+    return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
+
+
+async def _serve(opened: Opened, order: Order, screen: Screen) -> bool:
+    sockets = [socket.socket(fileno=number) for number in order.sockets]
+    for one in sockets:
+        one.setblocking(False)
+        one.set_inheritable(False)  # a program that a provider starts would keep the port
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        if not os.read(sys.stdin.fileno(), 1):
+            loop.remove_reader(sys.stdin.fileno())
+            signal.raise_signal(signal.SIGTERM)
+
+    with open(order.reports, "w", encoding="utf-8", buffering=1) as reports:
+
+        def report(**said: Any) -> None:
+            reports.write(json.dumps(said) + "\n")
+
+        def listening(base_paths: Mapping[str, str]) -> None:
+            loop.add_reader(sys.stdin.fileno(), end)
+            report(type="listening", base_paths=dict(base_paths))
+
+        def listed(models: Sequence[str]) -> None:
+            report(type="models", models=list(models))
+
+        return await opened.serve(sockets, Heard(listening, listed, screen.draining))
+
+
+def _nothing(source: str, error: BaseException | None) -> None:
+    """Says nothing of an edit: the first worker does."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""Several processes that serve on the same sockets: starts them, starts one again that died, and ends all together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.serve_restarts import Restarts
+from partstream.cli.serve_worker import Order
+from partstream.stop_signals import stopped_by_signals
+
+if TYPE_CHECKING:
+    import socket
+    from asyncio.subprocess import Process
+    from collections.abc import Sequence
+
+    from partstream.cli.serve_plan import ServePlan
+    from partstream.cli.serve_screen import Screen, Start
+
+__all__ = ["Workers", "can_share_sockets"]
+
+_HEARING_SECONDS: Final = 5.0
+"""How long the reports of a worker that has ended are read: a program that it started may hold the pipe open."""
+_ENDED_BY_STOP: Final = frozenset({0, -signal.SIGTERM, -signal.SIGINT})
+"""The exit codes of a worker that was told to stop, at any moment of its life."""
+
+
+def can_share_sockets() -> bool:
+    """Whether this system gives open sockets to a process that is started."""
+    return os.name == "posix"
+
+
+@dataclass
+class Workers:
+    """All workers of one command.
+
+    Attributes:
+        plan: What they serve.
+        start: What a person has to know to ask them.
+        shared: The sockets that all of them accept connections on.
+        own: For each worker, the sockets that it alone accepts connections on.
+        screen: Where the command says what happens.
+    """
+
+    plan: ServePlan
+    start: Start
+    shared: Sequence[socket.socket]
+    own: Sequence[Sequence[socket.socket]]
+    screen: Screen
+    _processes: dict[int, Process] = field(default_factory=dict)
+    _stops: int = 0
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _first_listens: asyncio.Event = field(default_factory=asyncio.Event)
+    _codes: list[int] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
+
+    async def run(self) -> int:
+        """Serves until a signal comes and all workers have ended; the exit code of the command."""
+        with stopped_by_signals(self._stop):
+            first = asyncio.create_task(self._keep(1))
+            # The first one opens what is there once, such as a database, and says what is wrong with the options.
+            await _either(first, self._first_listens)
+            others = () if first.done() else range(2, len(self.own) + 1)
+            await asyncio.gather(first, *(self._keep(number) for number in others))
+        if all(code in _ENDED_BY_STOP for code in self._codes):
+            return ExitCode.FINE
+        known = {ExitCode.UNUSABLE, ExitCode.INTERRUPTED}
+        return next((code for code in self._codes if code in known), ExitCode.FOUND)
+
+    def _stop(self) -> None:
+        """Has all workers end: the first time they let their answers end, the second time they do not."""
+        self._stops += 1
+        self._stopping.set()
+        for process in self._processes.values():
+            _tell(process, signal.SIGTERM)
+
+    async def _keep(self, number: int) -> None:
+        """Keeps one worker alive until all are stopped."""
+        restarts, loop = Restarts(), asyncio.get_running_loop()
+        while not self._stopping.is_set():
+            begun = loop.time()
+            code, has_listened = await self._run(number)
+            if self._stopping.is_set():
+                self._codes.append(code)
+            elif not has_listened and not self._first_listens.is_set():
+                self._codes.append(code)  # it says itself what is wrong
+                self._stop()
+            else:
+                delay = restarts.delay_after(loop.time() - begun)
+                self.screen.worker_ended(number, code, delay)
+                await _either(asyncio.ensure_future(asyncio.sleep(delay)), self._stopping)
+
+    async def _run(self, number: int) -> tuple[int, bool]:
+        """Runs one process to its end: its exit code, and whether it has listened."""
+        reading, writing = os.pipe()
+        sockets = tuple(one.fileno() for one in (*self.shared, *self.own[number - 1]))
+        order = Order(self.plan, number == 1, sockets, writing)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "partstream.cli.serve_worker"),
+                stdin=asyncio.subprocess.PIPE,
+                pass_fds=(*sockets, writing),
+                start_new_session=True,  # Ctrl-C of a terminal reaches this process alone, which tells the others
+            )
+        finally:
+            os.close(writing)
+        self._processes[number] = process
+        assert process.stdin is not None  # noqa: S101 - for the types
+        process.stdin.write(pickle.dumps(order))
+        for _ in range(self._stops):  # it was started while all were stopped
+            _tell(process, signal.SIGTERM)
+        hearing = asyncio.create_task(self._hear(number, process.pid, reading))
+        try:
+            code = await process.wait()
+            await asyncio.wait({hearing}, timeout=_HEARING_SECONDS)
+        finally:
+            hearing.cancel()
+            process.stdin.close()
+            del self._processes[number]
+        return code, hearing.done() and not hearing.cancelled() and hearing.result()
+
+    async def _hear(self, number: int, pid: int, reading: int) -> bool:
+        """Passes on what a worker reports until it ends; whether it has listened."""
+        reports = asyncio.StreamReader()
+        pipe = os.fdopen(reading, "rb", buffering=0)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reports), pipe
+        )
+        has_listened = False
+        try:
+            while line := await reports.readline():
+                said: dict[str, Any] = json.loads(line)
+                if said["type"] == "listening":
+                    has_listened = True
+                    self._say_started(number, pid, said)
+                elif number == 1 and self._is_news("models"):
+                    self.screen.listed(said["models"])
+        finally:
+            transport.close()
+        return has_listened
+
+    def _is_news(self, what: str) -> bool:
+        is_news = what not in self._said
+        self._said.add(what)
+        return is_news
+
+    def _say_started(self, number: int, pid: int, said: dict[str, Any]) -> None:
+        if self._is_news("listening"):
+            self.screen.started(self.start, said["base_paths"])
+            self._first_listens.set()
+        address = self.own[number - 1][0].getsockname()
+        self.screen.worker_started(number, pid, f"http://{address[0]}:{address[1]}")
+
+
+def _tell(process: Process, number: signal.Signals) -> None:
+    if process.returncode is None:
+        process.send_signal(number)
+
+
+async def _either(task: asyncio.Future[Any], event: asyncio.Event) -> None:
+    """Waits until a task has ended or an event has happened; goes on with neither."""
+    waiting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
