@@ -24,6 +24,7 @@ COMMANDS = {
     "config": "Show the settings in force and where each comes from.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
     "doctor": "Find out what keeps a model from answering.",
+    "hub": "Serve models to many people, each with a key and budgets.",
     "inspect": "Look into recorded answers: bytes, events, parts, times, and what broke.",
     "models": "List a server's models, with their limits and the source of each.",
     "new": "Write a small project: a provider, its test, settings for VS Code.",

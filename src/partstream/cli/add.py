@@ -14,6 +14,7 @@ import click
 from rich.markup import escape
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
+from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
@@ -48,6 +49,7 @@ _MOST_SHOWN: Final = 20
 
 @click.command("add", short_help="Add a model server to your file, as a profile.")
 @click.argument("server", required=False)
+@click.argument("address", required=False)
 @click.option("--profile", metavar="NAME", help="The name of the profile. Default: that of the server.")
 @click.option("--base-url", metavar="URL", help="Where the server is; needed where everybody has another address.")
 @click.option(
@@ -68,10 +70,12 @@ def command(*, lists: bool, **options: Any) -> None:
     """Add a model server to your file, as a profile.
 
     SERVER is a name such as openai, ollama or openrouter (`partstream add --list` names all), or the address of any
-    other server. In a terminal, asks for what is missing. The key goes to the system's keyring, or stays in the
-    environment variable that you name: it is never written into a file. The server is asked for its models before
-    anything is written. The exit code is 0, 1 if the profile cannot be written, 2 for a wrong option or answer, 3 if
-    the server fails, and 130 after Ctrl-C; the file is changed only with code 0.
+    other server; ADDRESS says where the named one is, as --base-url does. In a terminal, asks for what is missing. The
+    key goes to the system's keyring, or stays in the environment variable that you name: it is never written into a
+    file. `partstream add hub https://hub.example.com` takes the join link of a hub in place of a key, and gives it for
+    one. The server is asked for its models before anything is written. The exit code is 0, 1 if the profile cannot be
+    written, 2 for a wrong option or answer, 3 if the server fails, and 130 after Ctrl-C; the file is changed only with
+    code 0.
     """
     console = make_console()
     if lists:
@@ -125,7 +129,8 @@ class _Addition:
 
     def run(self) -> None:
         """Asks, tries, writes."""
-        place = place_of(self.given, self.questions)
+        refuse_codes(self.given.server, self.given.address, self.given.base_url)
+        place = self._placed(place_of(self.given, self.questions))
         name = self._name(place)
         addition, models = self._tried(name, place)
         addition = self._with_model(addition, models)
@@ -135,6 +140,19 @@ class _Addition:
             self._complain(str(error))
             sys.exit(ExitCode.FOUND)
         self._conclude(addition)
+
+    def _placed(self, place: Place) -> Place:
+        return place_of_hub(place) if place.preset.name == HUB else place
+
+    def _key(self, given: AddAnswers, place: Place, name: str) -> KeySource:
+        """Where the key comes from; a hub may refuse a code, which only a person can mend."""
+        if place.preset.name != HUB:
+            return key_of(given, place, name, self.questions)
+        try:
+            return key_of_hub(given, place, name, self.questions)
+        except LanguageModelError as error:
+            self._complain(error.message)
+            sys.exit(ExitCode.FAILED)
 
     def _name(self, place: Place) -> str:
         wanted, taken = place.name, self.file.profiles
@@ -154,7 +172,7 @@ class _Addition:
 
     def _tried(self, name: str, place: Place) -> tuple[Addition, Sequence[str]]:
         """The profile and the models of the server, tried until it answers or the person has enough."""
-        key = key_of(self.given, place, name, self.questions)
+        key = self._key(self.given, place, name)
         while True:
             addition = self._addition(name, place, key)
             gateway = trial_of(addition, os.environ)
@@ -165,15 +183,18 @@ class _Addition:
                 models, detected = asyncio.run(_asked(gateway))
             except LanguageModelError as error:
                 self._complain(error.message)
+                if key.is_once:
+                    self._say("The profile is written all the same, because its join code was good for one key.")
+                    return addition, ()
                 way = self._way_on(has_list=not says_path_is_missing(error))
             else:
                 self._show(models)
                 return self._spoken(addition, detected), models
             match way:
                 case _Way.KEY:
-                    key = key_of(replace(self.given, key_from=None, keyring=None), place, name, self.questions)
+                    key = self._key(replace(self.given, key_from=None, keyring=None), place, name)
                 case _Way.ADDRESS:
-                    place = moved(place, self.questions)
+                    place = self._placed(moved(place, self.questions))
                 case _Way.NAME:
                     return self._naming_a_model(addition), ()
                 case _:

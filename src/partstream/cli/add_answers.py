@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.cli.asking import Questions
     from partstream.upstreams.presets import Preset
 
-__all__ = ["AddAnswers", "KeySource", "Place", "key_of", "moved", "place_of"]
+__all__ = ["AddAnswers", "KeySource", "Place", "kept", "key_of", "moved", "need_keyring", "place_of"]
 
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
@@ -39,6 +39,7 @@ class AddAnswers:
     """The options of the command; None where not given."""
 
     server: str | None
+    address: str | None
     profile: str | None
     base_url: str | None
     key_from: str | None
@@ -84,11 +85,13 @@ class KeySource:
         settings: The setting that names the place.
         secret: The key, if it has to be kept; else None.
         entry: Where it will be kept.
+        is_once: Whether nobody can have it a second time: it was given for a join code.
     """
 
     settings: Mapping[str, Any]
     secret: Secret | None = None
     entry: KeyringEntry | None = None
+    is_once: bool = False
 
 
 _NO_KEY: Final = KeySource({})
@@ -135,10 +138,14 @@ def moved(place: Place, questions: Questions) -> Place:
 
 def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None]:
     """The preset, and the address if one was given."""
-    named, url = given.server, None if given.base_url is None else _address(given.base_url)
+    named = given.server
+    if given.address is not None and given.base_url is not None:
+        raise click.UsageError("--base-url: got a second address beside ADDRESS, expected one of them")
+    written = given.base_url if given.address is None else given.address
+    url = None if written is None else _address(written)
     if named is not None and _is_address(named):
         if url is not None:
-            raise click.UsageError("--base-url: got a second address beside SERVER, expected one of them")
+            raise click.UsageError("SERVER: got an address and a second one beside it, expected one of them")
         return _known_at(_address(named))
     if named is not None:
         try:
@@ -277,20 +284,20 @@ def _variable_or_none(name: str) -> str:
 
 
 def _prompted(_word: str, preset: Preset, profile: str, questions: Questions) -> KeySource:
-    _need_keyring()
+    need_keyring()
     is_needed = preset.key is KeyNeed.REQUIRED
     page = f" ({preset.keys_page} makes one)" if preset.keys_page else ""
     without = "" if is_needed else ", or Enter for none"
     key = questions.hidden(f"Key of {preset.title}{page}{without}", "--key-from", may_be_empty=not is_needed)
-    return _kept(key, profile) if key else _NO_KEY
+    return kept(key, profile) if key else _NO_KEY
 
 
 def _read(_word: str, preset: Preset, profile: str, _questions: Questions) -> KeySource:
-    _need_keyring()
+    need_keyring()
     key = sys.stdin.readline().strip()
     if not key:
         raise click.UsageError(f"--key-from: got nothing on standard input, expected the key of {preset.title}")
-    return _kept(key, profile)
+    return kept(key, profile)
 
 
 def _none(_word: str, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
@@ -305,13 +312,25 @@ _WORDS: Final = {"prompt": _prompted, "-": _read, "none": _none}
 """What `--key-from` says beside the name of a variable."""
 
 
-def _kept(key: str, profile: str) -> KeySource:
+def kept(key: str, profile: str, *, is_once: bool = False) -> KeySource:
+    """A key that the keyring is to keep.
+
+    Raises:
+        ConfigurationError: It is one that no header can hold.
+    """
     entry = KeyringEntry(profile)
     read = SETTINGS["apiKey"].read(key, "the key")  # refuses what no header can hold
-    return KeySource({"apiKeyKeyring": entry.setting}, read if isinstance(read, Secret) else Secret(key), entry)
+    return KeySource(
+        {"apiKeyKeyring": entry.setting}, read if isinstance(read, Secret) else Secret(key), entry, is_once
+    )
 
 
-def _need_keyring() -> None:
+def need_keyring() -> None:
+    """Says at once where no key can be kept.
+
+    Raises:
+        UsageError: There is no keyring.
+    """
     if fault := keyring_fault():
         raise click.UsageError(f"--key-from: the key cannot be kept, because {fault}; name an environment variable")
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import webbrowser
 from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from partstream.cli.rendering import printable
+from partstream.cli.page_files import put_page
 from partstream.pages.policy import Hashes
 from partstream.pages.usage_page import usage_html
 from partstream.tokens.usage_book import UsageBook
@@ -23,10 +18,8 @@ if TYPE_CHECKING:
 
     from partstream.tokens.ledger.rows import AnswerRow, UsageRow
 
-__all__ = ["IN_BROWSER", "show_usage_page"]
+__all__ = ["show_usage_page"]
 
-IN_BROWSER: Final = ""
-"""The name of the file when no file was named."""
 _FILE: Final = "token-usage.html"
 
 
@@ -42,7 +35,7 @@ def show_usage_page(
     """Writes the page and says where it is.
 
     Args:
-        out: The file, `-` for standard output, or :data:`IN_BROWSER`.
+        out: The file, `-` for standard output, or :data:`~partstream.cli.page_files.IN_BROWSER`.
         rows: The usage that servers of others reported.
         served: The answers that this machine served and that are not in `rows`.
         days: The days that the page shows, including today.
@@ -59,29 +52,10 @@ def show_usage_page(
         if fnmatchcase(row.model, model_pattern):
             book.remember([row], asked_by)
     page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes())
-    if out == "-":
-        click.echo(page, nl=False)
-        return
-    path = Path(out) if out != IN_BROWSER else CACHE.path() / _FILE
-    _write(path, page)
-    click.echo(f"The page is in {printable(str(path))}")
-    if out == IN_BROWSER:
-        webbrowser.open(path.absolute().as_uri())
+    put_page(page, out, CACHE, _FILE)
 
 
 def _with_session(answer: AnswerRow) -> UsageRow:
     """The usage of a served answer in the conversation of its client."""
     conversation = None if answer.session is None else f"{answer.client} {answer.session}"
     return replace(answer.usage, conversation=conversation)
-
-
-def _write(path: Path, page: str) -> None:
-    """Writes a file that its owner alone can read: the page says what somebody works with, and how much."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {printable(str(path))}: {error.strerror}") from error

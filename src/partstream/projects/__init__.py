@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from partstream.projects.table import TEMPLATES, Template, find_template
-from partstream.projects.writing import FolderTakenError, ProjectName, UnusableNameError, project_files, write_project
+from partstream.projects.writing import (
+    FolderTakenError,
+    ProjectName,
+    UnusableNameError,
+    project_files,
+    provider_template,
+    write_project,
+)
 
 __all__ = [
     "TEMPLATES",
@@ -13,5 +20,6 @@ __all__ = [
     "UnusableNameError",
     "find_template",
     "project_files",
+    "provider_template",
     "write_project",
 ]

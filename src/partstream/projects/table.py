@@ -14,6 +14,8 @@ class Template:
 
     Attributes:
         name: The name, as `--from` takes it; also that of the folder with its provider.
+        title: What a list of templates calls it.
+        file_stem: The name that is suggested for a file with its provider, without `.py`.
         says: What the provider is, for people.
         to_change: What makes it a model of one's own, a sentence for the project's README.
         requirements: What the provider needs beside Partstream, as pip takes it.
@@ -23,6 +25,8 @@ class Template:
     """
 
     name: str
+    title: str
+    file_stem: str
     says: str
     to_change: str
     requirements: tuple[str, ...] = ()
@@ -38,19 +42,57 @@ _MODEL: Final = (
 _ALL: Final = (
     Template(
         "plain",
+        "Echo",
+        "echo",
         "A function that yields its answer.",
         "Change what the function in `{module}.py` yields.",
         test="plain/test.py.txt",
     ),
     Template(
+        "callable",
+        "Any callable",
+        "my_function",
+        "A function that returns its answer, and may block.",
+        "Change what `answer` in `{module}.py` returns, or call something else there.",
+        test="plain/test.py.txt",
+    ),
+    Template(
+        "tools",
+        "With tools",
+        "my_tools",
+        "A function that has VS Code run tools.",
+        "Change which tools `{module}.py` calls, and when.",
+        test="tools/test.py.txt",
+    ),
+    Template(
+        "sdk",
+        "Around an SDK",
+        "my_sdk",
+        "A function that streams what a client gives.",
+        "Import the client of your SDK in place of `Client` in `{module}.py`.",
+        test="plain/test.py.txt",
+    ),
+    Template(
         "server",
+        "Model server",
+        "my_server",
         "A function that asks a model server, and may change what passes.",
         "Set `MODEL_SERVER` to the base URL of your server, or change the default in `{module}.py`.",
         test="server/test.py.txt",
     ),
-    Template("pydantic-ai", "An agent of pydantic-ai.", _MODEL, ("pydantic-ai-slim>=2.60",), ("pydantic_ai",)),
+    Template(
+        "pydantic-ai",
+        "Agent of pydantic-ai",
+        "my_agent",
+        "An agent of pydantic-ai.",
+        _MODEL,
+        ("pydantic-ai-slim>=2.60",),
+        ("pydantic_ai",),
+    ),
     Template(
         "langgraph",
+        "Graph of LangGraph",
+        "my_agent",
         "A graph of LangGraph.",
         _MODEL,
         ("langgraph>=1.2",),
@@ -58,6 +100,8 @@ _ALL: Final = (
     ),
     Template(
         "langchain",
+        "Chat model of LangChain",
+        "my_model",
         "A chat model of LangChain.",
         _MODEL,
         ("langchain-core>=1.7",),
@@ -65,6 +109,8 @@ _ALL: Final = (
     ),
     Template(
         "openai-agents",
+        "Agent of the OpenAI Agents SDK",
+        "my_agent",
         "An agent of the OpenAI Agents SDK.",
         _MODEL,
         ("openai-agents>=0.24",),
@@ -73,6 +119,8 @@ _ALL: Final = (
     ),
     Template(
         "agent-framework",
+        "Agent of the Microsoft Agent Framework",
+        "my_agent",
         "An agent of the Microsoft Agent Framework.",
         _MODEL,
         ("agent-framework-core>=1.23",),

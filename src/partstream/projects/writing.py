@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from partstream.projects.table import Template
 
-__all__ = ["FolderTakenError", "ProjectName", "UnusableNameError", "project_files", "write_project"]
+__all__ = [
+    "FolderTakenError",
+    "ProjectName",
+    "UnusableNameError",
+    "project_files",
+    "provider_template",
+    "write_project",
+]
 
 _PROVIDER: Final = "provider.py.txt"
 _SHARED: Final = {"README.md": "README.md.txt", "pyproject.toml": "pyproject.toml.txt", ".gitignore": "gitignore.txt"}
@@ -127,6 +134,14 @@ def write_project(folder: Path, written: Mapping[str, str]) -> None:
             opened.write(text)
 
 
+def provider_template(template: Template) -> str:
+    """The provider of a template as it is kept: `$title` and `$module` stand for the names."""
+    return _template(f"{template.name}/{_PROVIDER}")
+
+
 def _filled(file: str, names: Mapping[str, str]) -> str:
-    template = files("partstream.projects").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")
-    return string.Template(template).substitute(names)
+    return string.Template(_template(file)).substitute(names)
+
+
+def _template(file: str) -> str:
+    return files("partstream.projects").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")

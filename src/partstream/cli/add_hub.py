@@ -1,0 +1,117 @@
+"""The key of a hub for `partstream add`: one that a person has already, or one that the hub gives for a join code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from partstream.cli.add_answers import kept, key_of
+from partstream.configuration.adding import Addition, trial_of
+from partstream.configuration.key_keeping import keyring_fault
+from partstream.joining.exchange import join
+from partstream.joining.links import base_url_of, hub_address, is_join_link, join_code, join_link
+from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.hub_keys import is_hub_key
+from partstream.upstreams.secret import Secret
+
+if TYPE_CHECKING:
+    from partstream.cli.add_answers import AddAnswers, KeySource, Place
+    from partstream.cli.asking import Questions
+
+__all__ = ["HUB", "key_of_hub", "place_of_hub", "refuse_codes"]
+
+HUB: Final = "hub"
+"""The name of the preset."""
+
+_OPTION: Final = "--key-from"
+_READ: Final = "-"
+_PROMPT: Final = "prompt"
+
+
+def refuse_codes(*arguments: str | None) -> None:
+    """Refuses a join link among the arguments of a command, which other users of the machine can read.
+
+    Raises:
+        UsageError: There is one; the message names the hub alone.
+    """
+    for text in arguments:
+        if text is not None and is_join_link(text):
+            hub = join_link(text, "SERVER", allow_insecure_http=True).hub
+            raise click.UsageError(
+                "SERVER: got a join link with its code, which other users of this machine can read in the list of "
+                f"processes; run `partstream add {HUB} {hub}`, which asks for the link"
+            )
+
+
+def place_of_hub(place: Place) -> Place:
+    """The place with the base URL of the hub, whichever of its addresses a person has copied.
+
+    Raises:
+        ConfigurationError: It is no address of a hub.
+    """
+    # Plain http is asked about where a place is chosen, and refused where it is tried.
+    hub = hub_address(place.base_url, "--base-url", allow_insecure_http=True)
+    return replace(place, base_url=base_url_of(hub))
+
+
+def key_of_hub(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+    """Where the key of a hub comes from: as that of any server, or from a join code that is typed or read.
+
+    Raises:
+        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
+        ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
+        LanguageModelError: The hub cannot be reached, or does not take the code.
+    """
+    if given.keyring is not None or given.key_from not in (None, _PROMPT, _READ):
+        return key_of(given, place, profile, questions)
+    has_variable = any(os.environ.get(name, "").strip() for name in place.preset.key_variables)
+    if given.key_from is None and (has_variable or keyring_fault() or not questions.has_person):
+        return key_of(given, place, profile, questions)
+    return _typed_key(given.key_from, place, profile, questions)
+
+
+def _typed_key(key_from: str | None, place: Place, profile: str, questions: Questions) -> KeySource:
+    """Asks for a key or a join code, gives the code for a key, and has the keyring keep it.
+
+    Raises:
+        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
+        ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
+        LanguageModelError: The hub cannot be reached, or does not take the code.
+    """
+    if fault := keyring_fault():  # before a code is spent that is good once
+        raise click.UsageError(
+            f"{_OPTION}: the key cannot be kept, because {fault}; or open the link in a browser, which shows the key, "
+            f"and put that into the environment variable {place.preset.key_variables[0]}"
+        )
+    if key_from == _READ:
+        typed = sys.stdin.readline().strip()
+        if not typed:
+            raise click.UsageError(f"{_OPTION}: got nothing on standard input, expected a key or a join code")
+    else:
+        typed = questions.hidden("Join code, join link or key of the hub", _OPTION, may_be_empty=False)
+    if is_hub_key(Secret(typed)):
+        return kept(typed, profile)
+    code = _code_for(place, typed)
+    questions.say("Giving the join code for a key …")
+    hub = trial_of(Addition(profile, {"baseUrl": place.base_url, **place.settings}), os.environ)
+    joined = asyncio.run(join(hub, code))
+    if joined.person:
+        questions.say(f"The hub knows you as {joined.person}.")
+    return kept(joined.key.reveal(), profile, is_once=True)
+
+
+def _code_for(place: Place, typed: str) -> Secret:
+    """The code in what was typed: alone, or in a link to the same hub."""
+    if not is_join_link(typed):
+        return join_code(typed, _OPTION)
+    link = join_link(typed, _OPTION, allow_insecure_http=True)  # compared with an address that was allowed before
+    if base_url_of(link.hub) != place.base_url:
+        raise ConfigurationError(_OPTION, f"a link to {link.hub}", f"one to the hub at {place.base_url}")
+    if link.code is None:
+        raise ConfigurationError(_OPTION, "a link without a code", "the whole link, from https:// to its end")
+    return link.code

@@ -1,0 +1,158 @@
+"""What docs/hub.md says: a newcomer's commands do it as they are written, and its files are read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from partstream.hub.configuration import Section, UnusableHubFileError, read_hub_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "hub.md").read_text(encoding="utf-8")
+PATH = GUIDE.partition("## From nothing")[2].partition("\n## ")[0]
+BLOCKS = re.findall(
+    r"<!-- run by: tests/cli/test_hub_guide.py -->\n```sh\n(.*?)```\n(?:(?:[^`]*\n)?```text\n(.*?)```)?",
+    PATH,
+    re.DOTALL,
+)
+"""Each block of commands, and what the guide shows of its output: a block of text that follows it."""
+PORT = "8642"
+SERVE = "partstream serve --hub --demo"
+VARIES = (
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d"), "MOMENT"),
+    (re.compile(r"\d+\.\d+ USD (spent|left)"), r"AMOUNT \1"),
+)
+"""What is another at each run: times, and what is left to the millionth of a dollar."""
+MOST_SECONDS = 60.0
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("bash") is None, reason="the guide is written for bash"),
+    pytest.mark.skipif(os.name != "posix", reason="this system ends no process by signals"),
+]
+
+
+def _free_port() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+@contextmanager
+def _serving(command: str, port: str, environment: dict[str, str]) -> Iterator[None]:
+    """A server that runs until the block ends; it takes requests when the block begins."""
+    with subprocess.Popen(shlex.split(command), env=environment, stdout=subprocess.DEVNULL) as server:
+        try:
+            deadline = time.monotonic() + MOST_SECONDS
+            while not _is_ready(port):
+                assert server.poll() is None, "the server has ended"
+                assert time.monotonic() < deadline
+                time.sleep(0.05)  # bounded by the deadline
+            yield
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(MOST_SECONDS) == 0
+        finally:
+            server.kill()
+
+
+def _without_what_varies(text: str) -> str:
+    for pattern, constant in VARIES:
+        text = pattern.sub(constant, text)
+    return text
+
+
+def _is_ready(port: str) -> bool:
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def _outputs(folder: Path) -> list[tuple[str, str]]:
+    """What each block of the guide prints, and what the guide shows of it.
+
+    The one thing that is changed is the port: another program may have that of the guide.
+    """
+    port = _free_port()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
+    scripts = str(Path(sys.executable).parent)
+    folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "CACHE", "DATA")}
+    environment = kept | folders | {"HOME": str(folder), "PATH": f"{scripts}{os.pathsep}{kept['PATH']}"}
+    environment |= {"PARTSTREAM_SERVE_PORT": port}  # what the option --port says
+
+    def run(commands: str) -> str:
+        return subprocess.run(
+            ["bash", "-c", commands.replace(PORT, port)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
+        ).stdout
+
+    place = next(number for number, (commands, _) in enumerate(BLOCKS) if commands.strip() == SERVE)
+    printed = [(run(commands), shown) for commands, shown in BLOCKS[:place]]
+    with _serving(SERVE, port, environment):
+        printed += [(run(commands), shown) for commands, shown in BLOCKS[place + 1 :]]
+    return printed
+
+
+def test_from_nothing_two_people_chat_on_own_keys_and_one_of_them_runs_into_the_budget(tmp_path: Path) -> None:
+    outputs = _outputs(tmp_path)
+    for printed, shown in outputs:
+        for line in filter(None, _without_what_varies(shown).splitlines()):
+            assert line in _without_what_varies(printed)
+    made, ana, ben, looked = (printed for printed, _ in outputs)
+    assert "Made a hub in" in made
+    assert "HTTP" not in ana
+    assert "148, 149, 150" in ben  # the first answer is whole
+    assert ben.count("does not cover this request") == 1  # and the official clients do not ask again
+    assert re.search(r"^ben +1 ", looked, re.MULTILINE)
+    assert "1 USD/day" in looked
+    assert not re.search(r"psk_|psj_", "".join(printed for printed, _ in outputs))
+
+
+def test_the_path_shows_what_every_person_sees() -> None:
+    assert [bool(shown) for _, shown in BLOCKS] == [False, False, True, True, True]
+
+
+def test_the_file_of_the_guide_is_read_and_its_fault_is_said_as_shown() -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+    document = read_hub_file(text)
+    assert {section: len([*document.of(section)]) for section in Section} == {"models": 2, "teams": 1, "people": 2}
+    wrong = text.replace('"20M tokens/week"', '"5 EUR/day"').replace('ben]\nteam = "lab"', 'ben]\nteam = "labs"')
+    with pytest.raises(UnusableHubFileError) as caught:
+        read_hub_file(wrong)
+    assert f"```text\n{caught.value}\n```" in GUIDE
+
+
+def test_the_guide_names_every_command_and_no_other() -> None:
+    from partstream.cli.hub import COMMANDS
+
+    table = GUIDE.partition("## Commands")[2].partition("\n## ")[0]
+    rows = [line.partition(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
+    named = {word for row in rows for word in re.findall(r"`(?:partstream hub )?([a-z]+)", row)}
+    assert named == set(COMMANDS)
+
+
+def test_the_policy_of_the_guide_is_one() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    functions: dict[str, object] = {}
+    exec(compile(code, "docs/hub.md", "exec"), functions)  # noqa: S102 - as its readers run it
+    assert callable(functions["before_request"])
+    assert callable(functions["at_end"])
