@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.grids import Grid
+from benchmarks.grids import Grid, markdown
 from benchmarks.serving.contestants import (
     CONTESTANTS,
     DIRECT,
@@ -19,7 +19,7 @@ from benchmarks.serving.contestants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["RESULTS", "grids", "page"]
 
@@ -79,16 +79,7 @@ class _Target:
 
 def page(results: Mapping[str, Any]) -> str:
     """The page that explains the results."""
-    lines = [f"- {name}: {value}" for name, value in results["machine"].items()]
-    lines += [f"- not measured: {name}, {why}" for name, why in results["skipped"].items()]
-    for grid in grids(results):
-        lines += ["", f"## {grid.title}", "", _row(grid.head), _row(["---", *["---:"] * (len(grid.head) - 1)])]
-        lines += [_row(row) for row in grid.rows]
-    return _INTRODUCTION + "\n".join(lines) + "\n"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return _INTRODUCTION + markdown(results["machine"], results["skipped"], grids(results))
 
 
 def grids(results: Mapping[str, Any]) -> list[Grid]:

@@ -1,0 +1,1 @@
+"""The hub beside LiteLLM's proxy with its database: `make bench-hub`, which makes docs/hub-performance.md."""

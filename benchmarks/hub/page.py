@@ -1,0 +1,152 @@
+"""Makes tables and a page of the results; reads nothing but them, so that the page can be made anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.grids import Grid, markdown
+from benchmarks.hub.gateways import DIRECT, HUB, LITELLM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["RESULTS", "grids", "page"]
+
+RESULTS: Final = Path(__file__).resolve().parent / "results.json"
+
+_MEGABYTE: Final = 1e6
+_TIMES_LESS: Final = 20.0
+
+_INTRODUCTION: Final = """\
+<!-- Made by scripts/generate.py of benchmarks/hub/results.json, which `make bench-hub` writes. -->
+# Performance of the hub
+
+`make bench-hub` measures the [hub](hub.md) beside LiteLLM's proxy with its database, which most teams use. It needs
+Linux, takes about half an hour, and makes this page. Its exit code is 0 whatever the figures are.
+
+| contestant | what it is |
+|---|---|
+| the upstream itself | a model server on raw sockets, which reports 20 input tokens and one output token a word |
+| the hub | that server behind `partstream serve --hub`: one worker, Postgres, keys of people, budgets in US dollars |
+| LiteLLM's proxy | that server behind LiteLLM's proxy: one worker, Postgres, virtual keys with `max_budget` |
+
+Both use databases of one Postgres on the same machine and stand at the same prices. LiteLLM reaches its database
+through Prisma's query engine. Here this is the engine's build in WebAssembly, because its native build is not in a
+package registry. Its process counts into LiteLLM's processor time and memory; what share of them it has was not
+measured.
+
+All servers run at the same time and are asked in turn over loopback, round by round. A ratio is the median of the
+ratios of the rounds.
+
+- **Added to the first word**: the time from the request to the first word, less that of the upstream itself. One
+  answer of ten words after the other.
+- **Requests a second**: 16 clients, answers of ten words, all on the cores of one
+  machine, upstream and clients too.
+- **Memory** is what is resident in all processes of a gateway: idle, and after a tenth, half and all of many answers.
+  LiteLLM gives fewer, because it takes long.
+- **Budget error**: a key has money for exactly 100 answers, and 400 are asked, 64 at once. What all answers cost is
+  known from their words. *Over* is what they cost beyond the budget. *Refused with room* is how many more answers the
+  rest would have paid, although requests were refused. *Noted* is what the gateway itself has in its books 90 seconds
+  later at most.
+
+"""
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """The page that explains the results."""
+    return _INTRODUCTION + markdown(results["machine"], results["skipped"], grids(results))
+
+
+def grids(results: Mapping[str, Any]) -> list[Grid]:
+    """The results as tables."""
+    firsts, rates = results["firsts"], results["rates"]
+    return [
+        Grid("Targets", ("what", "measured", "target", ""), [*_targets(results)]),
+        Grid(
+            "First word, from the request",
+            ("contestant", "median, ms", "99th percentile, ms"),
+            [(name, *(f"{median(values):.2f}" for values in one.values())) for name, one in firsts.items()],
+        ),
+        Grid(
+            "16 clients",
+            ("contestant", "requests a second", "processor time of a request, ms"),
+            [(name, f"{median(one['per_second']):,.0f}", _or_dash(one["processor"])) for name, one in rates.items()],
+        ),
+        Grid(
+            "A burst at the limit",
+            ("gateway", "answered of 100 that were paid", "over", "refused with room", "noted", "statuses"),
+            [row for name, bursts in results["bursts"].items() for row in _burst_rows(name, bursts)],
+        ),
+        Grid(
+            "Memory and start",
+            ("gateway", "idle, MB", "before → tenth → half → all answers, MB", "of them", "start, s"),
+            [*_held(results)],
+        ),
+    ]
+
+
+def _or_dash(values: Sequence[float]) -> str:
+    return f"{median(values):.2f}" if values else "–"
+
+
+def _burst_rows(name: str, bursts: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for one in bursts:
+        statuses = ", ".join(f"{count} × {status}" for status, count in one["refused"].items())
+        noted = f"{one['noted'] / one['cost']:.1%}" if one["cost"] else "–"
+        yield name, str(one["answered"]), f"{over(one):.1%}", str(with_room(one)), f"{noted} of the cost", statuses
+
+
+def over(one: Mapping[str, Any]) -> float:
+    """What was spent beyond a budget, as a share of it."""
+    return max(0.0, (one["cost"] - one["limit"]) / one["limit"])
+
+
+def with_room(one: Mapping[str, Any]) -> int:
+    """How many answers the rest of a budget would have paid, although requests were refused."""
+    return max(0, one["limit"] - one["cost"]) // one["each"] if one["refused"] else 0
+
+
+def _held(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, measured in results["answers"].items():
+        held = " → ".join(f"{one / _MEGABYTE:.1f}" for one in measured["bytes"])
+        start = f"{results['start_seconds'][name]:.2f}"
+        yield name, f"{results['idle_bytes'][name] / _MEGABYTE:.1f}", held, f"{measured['answers']:,}", start
+
+
+def _targets(results: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """What is to be reached: figures of ours, then ratios to LiteLLM's."""
+    added = {name: _added(results, name) for name in (HUB, LITELLM) if name in results["firsts"]}
+    late = {name: _added(results, name, "last_hundredth") for name in added}
+    held = results["answers"][HUB]["bytes"]
+    bursts = results["bursts"][HUB]
+    yield _at_most("added to the first word, median", median(added[HUB]), 1.0, "ms")
+    yield _at_most("added to the first word, 99th percentile", median(late[HUB]), 3.0, "ms")
+    yield _at_most("memory, idle", results["idle_bytes"][HUB] / _MEGABYTE, 80.0, "MB")
+    yield _at_most("memory, from a tenth of the answers to all", (held[3] - held[1]) / _MEGABYTE, 2.0, "MB more")
+    yield _at_most("start", results["start_seconds"][HUB], 0.5, "s")
+    yield _at_most("over the budget after a burst", max(map(over, bursts)) * 100, 0.0, "%")
+    yield _at_most("answers refused although the budget had room", max(map(with_room, bursts)), 0.0, "answers")
+    wrong = max(abs(one["noted"] - one["cost"]) for one in bursts)
+    yield _at_most("noted otherwise than the answers cost", wrong, 0.0, "nanodollars")
+    if LITELLM in added:
+        yield _less("added to the first word", added)
+        yield _less("processor time of a request", {name: results["rates"][name]["processor"] for name in added})
+        yield _less("memory, idle", {name: [results["idle_bytes"][name]] for name in added})
+        yield _less("memory after all answers", {name: [results["answers"][name]["bytes"][3]] for name in added})
+
+
+def _added(results: Mapping[str, Any], name: str, what: str = "median") -> list[float]:
+    pairs = zip(results["firsts"][name][what], results["firsts"][DIRECT][what], strict=True)
+    return [through - direct for through, direct in pairs]
+
+
+def _at_most(what: str, figure: float, limit: float, unit: str) -> tuple[str, str, str, str]:
+    return what, f"{figure:.3g} {unit}", f"≤ {limit:g} {unit}", "reached" if figure <= limit else "not reached"
+
+
+def _less(what: str, values: Mapping[str, Sequence[float]]) -> tuple[str, str, str, str]:
+    ratio = median(theirs / ours for theirs, ours in zip(values[LITELLM], values[HUB], strict=True))
+    reached = "reached" if ratio >= _TIMES_LESS else "not reached"
+    return f"{what}, LiteLLM / hub", f"{ratio:.3g} ×", f"≥ {_TIMES_LESS:g} ×", reached

@@ -1,0 +1,1 @@
+"""The proof of the hub's budgets on real processes and a real Postgres: `make hub`."""

@@ -1,0 +1,62 @@
+"""Makes the page of what `make hub` showed; reads nothing but its results, so that the page can be made anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["RESULTS", "page"]
+
+RESULTS: Final = Path(__file__).with_name("results.json")
+
+_INTRODUCTION: Final = """\
+<!-- Made by scripts/generate.py of hub_proof/results.json, which `make hub` writes. -->
+# Proof of the budgets
+
+`make hub` runs four workers of a [hub](hub.md), each a process of `partstream serve --hub`, over a Postgres that it
+starts itself. Their clocks are 0, 2, -2 and 4 seconds wrong. It takes about a quarter of an hour, and its exit code
+is 1 if anything that this page says does not hold. [Budgets of a hub](hub-budgets.md) says why it holds.
+
+- **A worker is killed** (`SIGKILL`) half a second after a thousand clients have asked, which wait for answers of a
+  second and a half. There is money for everybody: nobody may be refused, and no answer of another worker may be
+  cut.
+- **A budget for a third**: a thousand clients ask at once, and the budget of their team pays a third. A request
+  reserves what it can cost at most, so fewer fit at once than the budget pays in the end; as many as fit have to be
+  answered. Then one asks after the other, of each worker in turn, until the first refusal: less than a request
+  reserves may be left.
+- **Without a database**: Postgres is stopped as if its machine had failed, and clients ask on. Answers go on while
+  leases last, then they are refused with 503, which asks to try again. No key may be refused. Then Postgres is
+  started again.
+
+After each of them, every answer that came whole has to be in the ledger exactly once, with exactly its tokens, and
+no refused request may be there. A trigger in the database notes each transaction after which more is spent and
+leased than a limit allows: it has to note none. After the end, nothing may be leased, and the ledger, the windows
+and the leases have to add up.
+
+"""
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """The page that shows the results."""
+    return _INTRODUCTION + "\n".join(_lines(results)) + "\n"
+
+
+def _lines(results: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"- {name}: {value}" for name, value in results["machine"].items())
+    for title, found in results["findings"].items():
+        yield from ("", f"## {title[0].upper()}{title[1:]}", "", "| what | |", "| --- | --- |")
+        yield from (f"| {name} | {_text(figure)} |" for name, figure in found["figures"].items())
+        yield from ("", *(f"**Did not hold**: {fault}" for fault in found["faults"]))
+        if not found["faults"]:
+            yield "All of it held."
+
+
+def _text(figure: Any) -> str:
+    if isinstance(figure, dict):
+        return ", ".join(f"{count:,} with status {status}" for status, count in figure.items()) or "none"
+    if isinstance(figure, list):
+        return ", ".join(map(str, figure))
+    return f"{figure:,}"

@@ -1,0 +1,14 @@
+"""`python -m hub_proof.skewed SECONDS ARGUMENTS`: the command `partstream` with a clock that is wrong by so much."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+if __name__ == "__main__":
+    skew, right = float(sys.argv[1]), time.time
+    time.time = lambda: right() + skew  # before anything else is imported, so that nobody has the right clock
+    sys.argv[:2] = ["partstream"]
+    from partstream.cli import main
+
+    main()
