@@ -13,7 +13,9 @@ import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
+import { HUB_CHECKS } from "./checks/hub.js";
 import { INSPECTOR_CHECKS } from "./checks/inspector.js";
+import { NEW_PROVIDER_CHECKS } from "./checks/newProvider.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
@@ -47,6 +49,8 @@ try {
     ...GROUP_CHECKS,
     ...INSPECTOR_CHECKS,
     ...AGENT_CHECKS,
+    ...HUB_CHECKS,
+    ...NEW_PROVIDER_CHECKS,
     ...ENDING_CHECKS,
   ];
   results = await runChecks(checks, session, { only });

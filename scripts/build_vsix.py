@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from email.parser import HeaderParser
 from pathlib import Path
@@ -32,7 +35,12 @@ NOT_BUNDLED = {
 }
 """What wheels require and the sidecar does not, each with its reason."""
 
+_ZIP_BEGINS = 315_532_800
+"""1980-01-01: no entry of a zip can be older."""
+
 COMPILED = {".so", ".pyd", ".dylib", ".dll"}
+
+_RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?://)[^)\s]+\)")
 
 
 class BuildError(Exception):
@@ -43,13 +51,14 @@ def main() -> int:
     """Builds; returns 1 when that is not possible."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--libraries-only", action="store_true", help="fill extension/bundled/libs and pack nothing")
-    libraries_only = parser.parse_args().libraries_only
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder that the .vsix goes into")
+    arguments = parser.parse_args()
     try:
         version = _version()
         _set_extension_version(version)
         _bundle()
-        if not libraries_only:
-            print(f"wrote {_pack(version).relative_to(ROOT)}")
+        if not arguments.libraries_only:
+            print(f"wrote {_pack(version, arguments.out.resolve())}")
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
@@ -78,7 +87,10 @@ def _bundle() -> None:
     LIBRARIES.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder)
-        _run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT))
+        _run(
+            sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--build-constraints",
+            str(ROOT / "requirements.lock"), "--require-hashes", "--out-dir", folder, str(ROOT),
+        )  # fmt: skip
         _download(wheels)
         for wheel in sorted(wheels.glob("*.whl")):
             _unpack(wheel)
@@ -87,14 +99,14 @@ def _bundle() -> None:
 
 def _download(wheels: Path) -> None:
     requirements = wheels / "requirements.txt"
-    requirements.write_text("".join(_locked(name) for name in BUNDLED), encoding="utf-8")
+    requirements.write_text("".join(locked(name) for name in BUNDLED), encoding="utf-8")
     _run(
         sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
         "--require-hashes", "--only-binary", ":all:", "--dest", str(wheels), "--requirement", str(requirements),
     )  # fmt: skip
 
 
-def _locked(name: str) -> str:
+def locked(name: str) -> str:
     """The entry of requirements.lock: its pin and its hashes."""
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     found = re.search(rf"^{re.escape(name)}==(?:.*\\\n)+.*\n", lock, re.MULTILINE)
@@ -125,16 +137,49 @@ def _check_requirements() -> None:
                 )
 
 
-def _pack(version: str) -> Path:
-    target = ROOT / "dist" / f"partstream-{version}.vsix"
-    target.parent.mkdir(exist_ok=True)
+def _pack(version: str, folder: Path) -> Path:
+    target = folder / f"partstream-{version}.vsix"
+    folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "LICENSE", EXTENSION / "LICENSE")
+    # VS Code shows it beside the README. The pages that it links to are not in the package.
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (EXTENSION / "CHANGELOG.md").write_text(_RELATIVE_LINK.sub(r"\1", changes), encoding="utf-8")
     _run("npm", "run", "--silent", "package", "--", "--out", str(target), folder=EXTENSION)
     with zipfile.ZipFile(target) as archive:
         compiled = [name for name in archive.namelist() if Path(name).suffix in COMPILED]
     if compiled:
         raise BuildError(f"{target.name} holds compiled code: {', '.join(compiled)}")
+    make_reproducible(target, source_date_epoch())
     return target
+
+
+def source_date_epoch() -> int:
+    """The seconds since 1970 that every file of a release is dated with.
+
+    SOURCE_DATE_EPOCH says them, else the newest commit does; without either they are the start of 1980, where the
+    dates of a zip begin.
+    """
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if said:
+        return int(said)
+    git = shutil.which("git")
+    if git is None:
+        return _ZIP_BEGINS
+    newest = subprocess.run([git, "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return int(newest.stdout) if newest.stdout.strip() else _ZIP_BEGINS
+
+
+def make_reproducible(path: Path, epoch: int) -> None:
+    """Writes a zip anew, so that the same contents are the same bytes: entries are sorted, dated and alike in mode."""
+    date = time.gmtime(max(epoch, _ZIP_BEGINS))[:6]
+    written = path.with_suffix(".new")
+    with zipfile.ZipFile(path) as packed, zipfile.ZipFile(written, "w") as archive:
+        for name in sorted(packed.namelist()):
+            entry = zipfile.ZipInfo(name, date)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, packed.read(name), compresslevel=9)
+    written.replace(path)
 
 
 def _run(*command: str, folder: Path = ROOT) -> None:

@@ -20,10 +20,14 @@ from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
 from group_schema import extension_manifest
+from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from preset_types import preset_types
 from project_examples import project_examples
+from provider_template_types import provider_template_types
+from ray_page import ray_page
 from recording_page import recording_page
+from scaling_page import scaling_pages
 from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
@@ -47,9 +51,13 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
+    "docs/hub-performance.md": hub_performance_page,
+    "docs/hub-proof.md": hub_proof_page,
     "docs/inspector.md": inspector_page,
     "extension/package.json": extension_manifest,
+    "docs/ray.md": ray_page,
     "docs/recording-performance.md": recording_page,
+    **scaling_pages(),
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
@@ -58,6 +66,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/pages/view.generated.d.ts": view_types,
     "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
+    "extension/src/providerTemplates.generated.ts": provider_template_types,
     "extension/src/settings.generated.ts": settings_types,
 }
 

@@ -47,7 +47,8 @@ export const SHORTEST_KEY = %d;
 export const PLAIN_WORD = /^(?:%s)$/;
 
 /** What a key that stands in the place of a name looks like. */
-export const KEY_IN_A_NAME = /%s/;
+export const KEY_IN_A_NAME =
+  /%s/;
 
 /** What stands between the words of a text; a word with a digit may be a key too. */
 export const SEPARATORS = /%s/;

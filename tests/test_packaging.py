@@ -181,10 +181,11 @@ def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> 
 
 def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> None:
     top = {path.name for path in package.iterdir()}
-    assert top == {"LICENSE.txt", "bundled", "dist", "media", "package.json", "readme.md"}
+    assert top == {"LICENSE.txt", "bundled", "changelog.md", "dist", "media", "package.json", "readme.md"}
     steps = [step for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
     assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {
-        step["media"]["markdown"] for step in steps
+        MANIFEST["icon"],
+        *(step["media"]["markdown"] for step in steps),
     }
     assert [path.name for path in (package / "dist").iterdir()] == ["extension.js"]
 

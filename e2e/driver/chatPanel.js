@@ -11,6 +11,7 @@ const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat
 const LOADING = `${PANEL} .chat-response-loading`;
 const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
 const WAITING_ITEM = '.part.statusbar .statusbar-item[id$="partstream.waiting"]';
+const HUB_ITEM = '.part.statusbar .statusbar-item[id$="partstream.hub"]';
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -177,7 +178,57 @@ export class ChatPanel {
     return (await this.#page.locator(WAITING_ITEM).allInnerTexts()).join("");
   }
 
-  /** Clicks that item, which opens a page. */
+  /** What our item of the status bar says of the budget at a hub; nothing while it is hidden. */
+  async hubBudget() {
+    return (await this.#page.locator(HUB_ITEM).allInnerTexts()).join("");
+  }
+
+  /** The classes of that item, which say its colour. */
+  async hubBudgetClasses() {
+    return (await this.#page.locator(HUB_ITEM).getAttribute("class")) ?? "";
+  }
+
+  /** Gives what the tooltip of that item says, after `look`; it covers the chat as long as the mouse is there. */
+  async tooltipOfBudget(look) {
+    await this.#page.locator(HUB_ITEM).hover();
+    const said = await this.#hovered(".workbench-hover", "Open the Hub's Page", look);
+    await this.#page.mouse.move(700, 300);
+    await this.#page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
+    return said;
+  }
+
+  /**
+   * Gives what the picker says of a model when the mouse rests on it, after `look`.
+   *
+   * The picker shows the models as they were when it was opened: it is opened anew until it says `text`.
+   */
+  async tooltipInPicker(name, group, text, look) {
+    const hover = this.#page.locator(".chat-model-hover:visible", { hasText: text });
+    await until(`the picker to say ${text} of ${name}`, async () => {
+      await this.openPicker(name, group);
+      await (await this.#pickerRow(name, group)).hover();
+      try {
+        await hover.waitFor({ timeout: CHOICE_LIMIT });
+        return true;
+      } catch {
+        await this.#page.keyboard.press("Escape");
+        return false;
+      }
+    });
+    const said = await this.#hovered(".chat-model-hover", text, look);
+    await this.#page.keyboard.press("Escape");
+    return said;
+  }
+
+  async #hovered(selector, text, look) {
+    const hover = this.#page.locator(`${selector}:visible`, { hasText: text }).first();
+    await hover.waitFor();
+    await until("the tooltip to be there whole", () => hover.evaluate(isOpaque), { limit: 5000 });
+    await look();
+    return hover.innerText();
+  }
+
+  /** Clicks the item of token usage, which opens a page. */
   async openTokenUsage() {
     await this.#page.locator(`${USAGE_ITEM} a`).click();
   }

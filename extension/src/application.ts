@@ -3,15 +3,16 @@ import { join } from "node:path";
 import type { ExtensionContext } from "vscode";
 import type { AddModels } from "./addModels/command";
 import { Backend } from "./backend";
-import { type Abandoned, Children } from "./children";
+import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
 import { debugInformation } from "./debugInformation";
-import { sentenceOf, type SidecarError, SidecarRefusedError } from "./errors";
-import { inFolderThatExists, isThere, type Plan, sidecarCommand } from "./launch";
+import { type Remedy, sentenceOf, type SidecarError, SidecarRefusedError } from "./errors";
+import { inFolderThatExists, type Plan, sidecarCommand } from "./launch";
 import { GroupNames } from "./groupNames";
 import { Log } from "./log";
-import type { Storage } from "./storedLists";
+import { FirstLoads } from "./newProvider/firstLoads";
 import { Notifier } from "./notifier";
+import { planSurroundings } from "./planSurroundings";
 import {
   type DidAnswerParams,
   type DidRecordParams,
@@ -23,9 +24,10 @@ import {
   type TryServerResult,
 } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
-import { candidatesInOrder, runIn, type Search, sentenceOnSetting } from "./python";
+import { runIn } from "./python";
 import { Redactor } from "./redaction";
-import { ignoredLocalValues, resolveConfiguration, resolveNetwork, resolveProviders, resolvePython } from "./settings";
+import { resolveConfiguration } from "./settings";
+import { SettingsNews } from "./settingsNews";
 import { Sidecar } from "./sidecar";
 import { Spacing } from "./spacing";
 import type { Start } from "./supervisor";
@@ -33,6 +35,9 @@ import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
+import { createHubs, openPage } from "./vscodeHubs";
+import { help } from "./vscodeHelp";
+import { createNewProvider } from "./vscodeNewProvider";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
 import { createAddModels, manage } from "./vscodeWizard";
@@ -45,9 +50,9 @@ export class Application {
   readonly #channel = api.createLogChannel();
   readonly #redactor = new Redactor();
   readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
-  /** Tells what is wrong with a setting, which a process that starts does not mend. */
-  readonly #settingsNotifier = new Notifier((message) => void api.notify(this.#redactor.redact(message), undefined));
-  readonly #notifier = new Notifier((message, remedy) => void api.notify(this.#redactor.redact(message), remedy));
+  readonly #show = (message: string, remedy?: Remedy): void => void api.notify(this.#redactor.redact(message), remedy);
+  readonly #settingsNews = new SettingsNews(this.#show, this.#log.warning);
+  readonly #notifier = new Notifier(this.#show);
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
   readonly #waitingStatus = status.createWaitingItem("partstream.showLog");
@@ -55,6 +60,16 @@ export class Application {
   readonly #loadProblems = showLoadProblems(
     (text) => this.#redactor.redact(text),
     (file) => this.#providerFileChanged(file),
+  );
+  readonly #firstLoads = new FirstLoads(SYSTEM_CLOCK);
+  readonly #newProvider = createNewProvider(
+    async (file, register) => {
+      const load = this.#firstLoads.of(file);
+      await register();
+      this.#events.request(); // Makes VS Code ask for the models, and so Python start, if nothing else did.
+      return load;
+    },
+    (error) => this.#show(sentenceOf(error)),
   );
   readonly #answerParts = createAnswers({
     ask: (method, parameters) => this.#backend.use((sidecar) => sidecar.request(method, parameters)),
@@ -65,33 +80,23 @@ export class Application {
   });
   readonly #answers = this.#answerParts.answers;
   readonly #addModels: AddModels;
+  readonly #hubs: ReturnType<typeof createHubs>;
   readonly #children = new Children();
   readonly #run = runIn(this.#children);
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Spacing(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
-  /** What was last said about the setting `partstream.python`; undefined while nothing is wrong with it. */
-  #saidOnSetting: string | undefined;
   /** Whether a notification about a start that failed may still be on the screen. */
   #saidNotRunning = false;
 
   constructor(private readonly context: ExtensionContext) {
-    const surroundings = {
-      candidates: (abandoned: Abandoned) =>
-        candidatesInOrder(
-          resolvePython(api.readSettings().python, this.#leftOut),
-          () => this.#activeInterpreter(),
-          (command, commandArguments) => this.#run(command, commandArguments, abandoned),
-          process.platform,
-        ),
-      configuration: () => this.#configuration(),
-      folder: api.trustedFolder,
-      run: this.#run,
-      isThere,
-      searched: (search: Search) => this.#sayOnSetting(search),
-    };
     this.#backend = new Backend<Sidecar>(
       {
-        surroundings,
+        surroundings: planSurroundings({
+          run: this.#run,
+          news: this.#settingsNews,
+          warn: this.#log.warning,
+          remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
+        }),
         start: (plan, start) => this.#start(plan, start),
         storage: context.globalState,
         clock: SYSTEM_CLOCK,
@@ -103,18 +108,33 @@ export class Application {
         changed: this.#events.request,
         otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
         failed: (group, sentence, error) => this.#listFailed(group !== null, sentence, error),
-        forgotten: (groupId) => this.#loadProblems.problems.forget(groupId),
+        forgotten: (groupId) => {
+          this.#loadProblems.problems.forget(groupId);
+          this.#hubs.budgets.forgotten(groupId);
+        },
+        hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
         counted: (groups) => void this.#addModels.counted(groups),
       },
     );
     this.#addModels = createAddModels(context, this.#tryServer, (error) => this.#notifier.tell(sentenceOf(error)));
+    this.#hubs = createHubs({
+      context,
+      ask: (group) => this.#backend.process?.request("languageModels/hubStanding", { group }),
+      join: (link) => this.#backend.use((sidecar) => sidecar.request("languageModels/joinHub", link)),
+      changed: this.#events.request,
+      hide: (secret) => this.#redactor.remember(secret),
+      tell: this.#show,
+      log: this.#log.info,
+      clock: SYSTEM_CLOCK,
+    });
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
       ...this.#answerParts.disposables,
-      api.registerProvider(this.#provider(context.globalState)),
+      ...this.#hubs.disposables,
+      api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
         () => {
           this.#answers.usage.refresh();
@@ -128,7 +148,11 @@ export class Application {
 
   readonly #commands: Readonly<Record<string, () => unknown>> = {
     "partstream.addModels": () => this.#addModels.run(),
+    "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.manage": manage,
+    "partstream.help": help,
+    "partstream.joinHub": () => this.#hubs.joining.pasted(),
+    "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
     "partstream.showUsage": () => this.#answers.showPage("usage"),
@@ -144,6 +168,7 @@ export class Application {
   /** Ends everything that runs: in order where there is time for it. */
   async close(): Promise<void> {
     this.#events.cancel();
+    this.#hubs.budgets.close();
     await this.#backend.close();
     this.#children.killAll();
   }
@@ -151,11 +176,15 @@ export class Application {
   /** Ends all programs at once. */
   readonly kill = (): void => this.#children.killAll();
 
-  #provider(storage: Storage): PartstreamProvider {
+  #provider(): PartstreamProvider {
     return new PartstreamProvider({
       use: (action) => this.#backend.use(action),
       models: this.#backend.models,
-      twins: new Twins(storage, (groupId) => this.#backend.models.idsOf(groupId), this.#events.request),
+      twins: new Twins(
+        this.context.globalState,
+        (groupId) => this.#backend.models.idsOf(groupId),
+        this.#events.request,
+      ),
       counts: this.#counts,
       classes: api.partClasses(),
       errors: api.LanguageModelError,
@@ -167,6 +196,8 @@ export class Application {
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
       addModels: () => setImmediate(() => void this.#addModels.run()),
       begin: (model) => this.#waiting.begin(model),
+      ended: ({ group }) => this.#hubs.budgets.answered(group?.id),
+      budget: (groupId) => this.#hubs.budgets.pickerText(groupId),
       stopped: () => this.#answers.usage.stopped(),
       didChange: this.#didChange.event,
       log: this.#log.warning,
@@ -178,37 +209,6 @@ export class Application {
     this.#redactor.rememberConfiguration(configuration);
     return this.#backend.use((sidecar) => sidecar.request("languageModels/tryServer", { configuration }));
   };
-
-  readonly #leftOut = (sentence: string): void => {
-    this.#log.warning(sentence);
-    this.#settingsNotifier.tell(`Partstream ${sentence}.`);
-  };
-
-  #configuration(): Plan["configuration"] {
-    const network = resolveNetwork(api.readNetwork(), this.#log.warning);
-    this.#redactor.rememberConfiguration(network); // The proxy's URL may hold a password.
-    return {
-      providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#leftOut),
-      ...network,
-    };
-  }
-
-  /** Another extension's failure must not keep a Python on the PATH from being found. */
-  async #activeInterpreter(): Promise<string | undefined> {
-    try {
-      return await api.activeInterpreter();
-    } catch (error) {
-      this.#log.warning(`the Python extension does not name its interpreter: ${String(error)}`);
-      return undefined;
-    }
-  }
-
-  /** Says once that the setting cannot be used, also while the Python in use stays the same. */
-  #sayOnSetting(search: Search): void {
-    const sentence = sentenceOnSetting(search);
-    if (sentence !== undefined && sentence !== this.#saidOnSetting) void api.notify(sentence, "choose Python");
-    this.#saidOnSetting = sentence;
-  }
 
   async #start(plan: Plan, { limit, abandoned }: Start): Promise<Sidecar> {
     const { executable, version, source } = plan.python;
@@ -222,7 +222,10 @@ export class Application {
         this.#counts.forget(models.map((model) => modelKey(group, model))),
       didAnswer: (usage: DidAnswerParams) => this.#answers.answered(usage),
       didRecord: (recorded: DidRecordParams) => void this.#answers.recording.recorded(recorded),
-      providerDidLoad: (load: ProviderDidLoadParams) => this.#loadProblems.problems.told(load),
+      providerDidLoad: (load: ProviderDidLoadParams) => {
+        this.#loadProblems.problems.told(load);
+        this.#firstLoads.told(load);
+      },
     };
     this.#loadProblems.problems.processStarted();
     const sidecar = await Sidecar.start(command, this.#initializeParams(plan), listener, {
@@ -242,16 +245,17 @@ export class Application {
 
   #restart(): void {
     this.#notifier.reset();
-    this.#settingsNotifier.reset();
+    this.#settingsNews.reset();
     this.#loadProblems.problems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
   }
 
   #started(): void {
+    api.setReady(true);
     this.#notifier.reset();
     this.#answers.recording.processStarted();
-    this.#sayIgnoredSettings();
+    this.#settingsNews.ignored(api.readLocalValues(), api.remoteName());
     // A notification cannot be taken back: the person learns that the problem is solved.
     if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");
     this.#saidNotRunning = false;
@@ -259,19 +263,12 @@ export class Application {
 
   #processFailed(error: SidecarError, wasRunning: boolean): void {
     this.#log.add("error", "extension", error.message);
+    api.setReady(false);
     const isRefused = error instanceof SidecarRefusedError;
     // The chat shows a crash during a request, and the next start may succeed; nothing else shows a failed start.
     if (wasRunning && !isRefused) return;
     this.#notifier.tell(error.message, isRefused ? error.remedy : "choose Python");
     this.#saidNotRunning = true;
-  }
-
-  /** The settings of the person's own machine do not hold in a remote window, which VS Code does not say. */
-  #sayIgnoredSettings(): void {
-    const sentence = ignoredLocalValues(api.readLocalValues(), api.remoteName());
-    if (sentence === undefined) return;
-    this.#log.warning(sentence);
-    this.#settingsNotifier.tell(sentence);
   }
 
   /** `error` is what the process said, which it has logged. */

@@ -8,6 +8,7 @@ import { type SidecarError, SidecarNotAskedError } from "./errors";
 import { type Plan, Planner, type Surroundings } from "./launch";
 import type { State } from "./lifecycle";
 import { ModelList, type ModelListListener } from "./modelList";
+import type { Group, InformationResult } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Sidecar } from "./sidecar";
 import type { Storage } from "./storedLists";
@@ -25,6 +26,8 @@ export interface BackendParts<Process> {
 
 export interface BackendListener extends ModelListListener {
   started(): void;
+  /** A group has listed its models; whether its server is a hub. */
+  hubListed(group: Group, isHub: boolean): void;
   /** What was considered leaves the process as it is. */
   unchanged(): void;
   /** The sidecar crashed, could not be started, or was refused. */
@@ -53,7 +56,7 @@ export class Backend<Process extends Serving> {
     };
     this.#supervisor = new Supervisor((start) => this.#launch(start), events, clock);
     this.models = new ModelList(
-      (group, silent) => this.use((process) => process.request("languageModels/information", { group, silent })),
+      (group, silent) => this.#list(group, silent),
       storage,
       {
         changed: () => listener.changed(),
@@ -111,6 +114,12 @@ export class Backend<Process extends Serving> {
     this.#planner.close();
     this.models.close();
     await this.#supervisor.close();
+  }
+
+  async #list(group: Group | null, silent: boolean): Promise<InformationResult> {
+    const list = await this.use((process) => process.request("languageModels/information", { group, silent }));
+    if (group && list.models.length > 0) this.listener.hubListed(group, list.isHub === true);
+    return list;
   }
 
   get #isNeeded(): boolean {

@@ -1,5 +1,7 @@
 /** Converts the sidecar's description of a model into the object for VS Code. */
 import type * as vscode from "vscode";
+import { hostOf } from "./addModels/address";
+import { plain as escaped } from "./usageText";
 import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 
 /** A model in VS Code, which hands this very object back with every request. */
@@ -35,12 +37,17 @@ const PASSED_ON = [
   "promo",
 ] as const;
 
-/** The models for VS Code. A model with the id of an earlier one is left out: VS Code could not tell them apart. */
+/**
+ * The models for VS Code. A model with the id of an earlier one is left out: VS Code could not tell them apart.
+ *
+ * `budget` says what is left of the person's budget at the group's hub, if it is one.
+ */
 export function toModels(
   models: readonly LanguageModelChatInformation[],
   group: Group | null,
   log: (message: string) => void,
   shownId: (id: string) => string = (id) => id,
+  budget?: string,
 ): Model[] {
   const seen = new Set<string>();
   return models
@@ -48,7 +55,28 @@ export function toModels(
       if (seen.has(id)) log(`left out a second model with the id ${id}`);
       return !seen.has(id) && seen.add(id);
     })
-    .map((model) => toModel(model, group, shownId(model.id)));
+    .map((model) => toModel(withBudget(model, group, budget), group, shownId(model.id)));
+}
+
+/** The model with what is left of the budget at its hub; the name of the group stays, which VS Code shows without a detail. */
+function withBudget(
+  model: LanguageModelChatInformation,
+  group: Group | null,
+  budget: string | undefined,
+): LanguageModelChatInformation {
+  if (budget === undefined) return model;
+  const detail = model.detail ?? group?.name ?? hostOf(group?.configuration["baseUrl"] as string);
+  const told = [model.tooltip, `Budget: ${budget}`].filter((line) => line !== null && line !== "");
+  return {
+    ...model,
+    detail: [detail, budget].filter((one) => one !== "").join(" · "),
+    tooltip: told.join("\n"),
+    // The list of the picker shows neither of them in newer versions, and this beside the model, as Markdown.
+    extra: {
+      ...model.extra,
+      infoText: { ...(model.extra["infoText"] as object), "partstream.budget": escaped(budget) },
+    },
+  };
 }
 
 function toModel(model: LanguageModelChatInformation, group: Group | null, id: string): Model {

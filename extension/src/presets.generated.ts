@@ -50,4 +50,5 @@ export const PRESETS: readonly Preset[] = [
   { name: "azure", title: "Azure OpenAI (Microsoft Foundry)", baseUrl: "", addressExample: "https://YOUR-RESOURCE.openai.azure.com/openai/v1", isLocal: false, needsKey: true, keyVariables: ["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"], keysPage: "https://ai.azure.com", regions: [] },
   { name: "vercel", title: "Vercel AI Gateway", baseUrl: "https://ai-gateway.vercel.sh/v4/ai", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["AI_GATEWAY_API_KEY"], keysPage: "https://vercel.com/dashboard/ai/api-keys", regions: [] },
   { name: "litellm", title: "LiteLLM", baseUrl: "", addressExample: "http://localhost:4000/v1", isLocal: true, needsKey: false, keyVariables: ["LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"], keysPage: "", regions: [] },
+  { name: "hub", title: "Partstream hub", baseUrl: "", addressExample: "https://hub.example.com/v1", isLocal: false, needsKey: true, keyVariables: ["PARTSTREAM_HUB_KEY"], keysPage: "", regions: [] },
 ];

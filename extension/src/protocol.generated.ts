@@ -16,6 +16,81 @@ export const ErrorCode = {
   ProtocolVersionMismatch: -32011,
 } as const;
 
+/**
+ * What is left of one budget.
+ *
+ * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
+ * seconds since 1970, or null for a budget that never does.
+ */
+export interface HubBudget {
+  text: string;
+  shareLeft: number;
+  resetsAt: number | null;
+}
+
+/**
+ * What a hub says of the person whose key a group has.
+ *
+ * `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
+ * left first; none if nothing limits this person. `problem` says why nothing is known now.
+ */
+export interface HubStanding {
+  hub: string;
+  page: string;
+  person: string;
+  budgets: HubBudget[];
+  problem?: string;
+}
+
+/**
+ * What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
+ *
+ * `person` is the name of the person whose key it is; empty where the hub does not say.
+ */
+export interface JoinedHub {
+  baseUrl: string;
+  apiKey: string;
+  person: string;
+}
+
+/** Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged. */
+export interface JoinHubParams {
+  hub: string;
+  code: string;
+}
+
+/** What the hub gave, or in one sentence why it gave nothing. */
+export interface JoinHubResult {
+  joined?: JoinedHub;
+  problem?: string;
+}
+
+/**
+ * Why a person's own provider could not be loaded.
+ *
+ * `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
+ * With `keepsOld` the version before still answers.
+ */
+export interface LoadProblem {
+  message: string;
+  file: string | null;
+  line: number | null;
+  keepsOld: boolean;
+}
+
+/**
+ * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
+ *
+ * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+ * if it is not known.
+ */
+export interface ProviderDidLoadParams {
+  group: string | null;
+  provider: string;
+  file: string | null;
+  problem: LoadProblem | null;
+}
+
 /** A recording that was asked for has ended; `problem` says in a sentence why it is in no file. */
 export interface DidRecordParams {
   recording: RecordedFile | null;
@@ -467,10 +542,25 @@ export interface ProviderError {
   code?: LanguageModelErrorCode;
 }
 
-/** The models of the providers that work, and the errors of those that fail. */
+/**
+ * The models of the providers that work, and the errors of those that fail.
+ *
+ * `isHub` tells that the server of the group is a hub, which says what is left of budgets: only then it is asked.
+ */
 export interface InformationResult {
   models: LanguageModelChatInformation[];
   errors: ProviderError[];
+  isHub?: boolean;
+}
+
+/** Asks the hub of a group what is left of the person's budgets. */
+export interface HubStandingParams {
+  group: Group;
+}
+
+/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
+export interface HubStandingResult {
+  standing: HubStanding | null;
 }
 
 /** Asks a model for an answer; its parts arrive as `$/progress` with `progressToken` before the result. */
@@ -547,32 +637,6 @@ export interface ModelsDidChangeParams {
   group: string | null;
 }
 
-/**
- * Why a person's own provider could not be loaded.
- *
- * `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
- * With `keepsOld` the version before still answers.
- */
-export interface LoadProblem {
-  message: string;
-  file: string | null;
-  line: number | null;
-  keepsOld: boolean;
-}
-
-/**
- * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
- *
- * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
- * if it is not known.
- */
-export interface ProviderDidLoadParams {
-  group: string | null;
-  provider: string;
-  file: string | null;
-  problem: LoadProblem | null;
-}
-
 /** Token counts have changed for models of the group with this id; null stands for the configuration's providers. */
 export interface TokenCountsDidChangeParams {
   group: string | null;
@@ -641,6 +705,10 @@ export interface Requests {
   "languageModels/sharePreview": { params: SharePreviewParams; result: SharePreviewResult };
   /** Returns that file. */
   "languageModels/share": { params: ShareParams; result: ShareResult };
+  /** Gives a join code for a key at a hub; the result says why it gave none, and the request succeeds. */
+  "languageModels/joinHub": { params: JoinHubParams; result: JoinHubResult };
+  /** Asks the hub of a group what is left of the person's budgets; asks no server that is no hub. */
+  "languageModels/hubStanding": { params: HubStandingParams; result: HubStandingResult };
   /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
 }

@@ -41,6 +41,10 @@ export interface ProviderParts {
   readonly begin: (model: string) => Waiting;
   /** The person has chosen to add models, in VS Code's own list of vendors. */
   readonly addModels: () => void;
+  /** An answer of this model has ended, whichever way. */
+  readonly ended: (model: Model) => void;
+  /** What the picker says beside the models of a group about the budget at its hub; undefined for nothing. */
+  readonly budget: (groupId: string) => string | undefined;
   /** The person has stopped an answer in the chat. */
   readonly stopped: () => void;
   readonly didChange: vscode.Event<void>;
@@ -69,7 +73,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     }
     const group = configuration ? this.#group(configuration) : null;
     const list = await models.models(group, silent);
-    return toModels(list, group, log, group ? twins.shownIds(group) : undefined);
+    if (!group) return toModels(list, group, log);
+    return toModels(list, group, log, twins.shownIds(group), this.parts.budget(group.id));
   }
 
   async provideLanguageModelChatResponse(
@@ -108,6 +113,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       throw toHostError(error, options.requestInitiator, this.parts.errors, asked(model, messages));
     } finally {
       waiting.end();
+      this.parts.ended(model);
       if (token.isCancellationRequested && isFromChat(options.requestInitiator)) this.parts.stopped();
       pacer.dispose();
     }

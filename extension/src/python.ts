@@ -148,3 +148,16 @@ function isNewEnough(version: string): boolean {
 function inHome(path: string): string {
   return /^~[/\\]/.test(path) ? join(homedir(), path.slice(2)) : path;
 }
+
+/** The interpreter that another extension names, whose failure must not keep a Python on the PATH from being found. */
+export async function namedInterpreter(
+  find: () => Promise<string | undefined>,
+  log: (line: string) => void,
+): Promise<string | undefined> {
+  try {
+    return await find();
+  } catch (error) {
+    log(`the Python extension does not name its interpreter: ${String(error)}`);
+    return undefined;
+  }
+}

@@ -20,7 +20,7 @@ const NAMED: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "g
 const LOOKS_LIKE_A_KEY = [
   /(?<=\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
   /(?<=\b(?:api[-_]?key|x-goog-api-key|authorization|access[-_]?token)["']?\s*[:=]\s*["']?(?!(?:bearer|basic)\b))[\w.~+/=-]{6,}/gi,
-  /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[\w-]{16,}/g,
+  /\b(?:sk|pk|rk|gsk|xai|psk|psj|AIza)[-_]?[\w-]{16,}/g,
 ];
 
 type Values = Readonly<Record<string, unknown>>;

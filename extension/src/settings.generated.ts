@@ -27,7 +27,8 @@ export const SHORTEST_KEY = 8;
 export const PLAIN_WORD = /^(?:[a-z]{1,12})$/;
 
 /** What a key that stands in the place of a name looks like. */
-export const KEY_IN_A_NAME = /(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck)[-_]/;
+export const KEY_IN_A_NAME =
+  /(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]/;
 
 /** What stands between the words of a text; a word with a digit may be a key too. */
 export const SEPARATORS = /[\s"'?&=:@/,;]+/;

@@ -91,6 +91,6 @@ export function dollars(amount: number): string {
 }
 
 /** Escapes a name from a server, so that nothing in it is markup. */
-function plain(name: string): string {
+export function plain(name: string): string {
   return name.replace(/[\\`*_{}[\]()#+!<>|$~]/g, "\\$&").replace(/\s+/g, " ");
 }

@@ -206,6 +206,11 @@ export async function notify(message: string, remedy: Remedy | undefined): Promi
   if (command) await vscode.commands.executeCommand(command);
 }
 
+/** Tells VS Code whether a Python runs, for the first step of the walkthrough. */
+export function setReady(isReady: boolean): void {
+  void vscode.commands.executeCommand("setContext", "partstream.ready", isReady);
+}
+
 /** Shows a notification that asks for nothing. */
 export function inform(message: string): void {
   void vscode.window.showInformationMessage(message);

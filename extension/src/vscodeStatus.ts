@@ -5,7 +5,7 @@ import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
 /** The backgrounds that a status bar item may have. */
-const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
+export const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
   normal: undefined,
   warning: "statusBarItem.warningBackground",
   error: "statusBarItem.errorBackground",

@@ -46,38 +46,45 @@ export function createAddModels(
   tryServer: WizardWorld["tryServer"],
   failed: (error: unknown) => void,
 ): AddModels {
-  const takenNames = async (): Promise<readonly string[]> => {
-    try {
-      return groupNamesIn(await readGroups(context.globalStorageUri), VENDOR);
-    } catch {
-      return []; // There is no such file yet, or it is on another machine: VS Code itself refuses a second name.
-    }
-  };
+  const names = (): Promise<readonly string[]> => takenNames(context);
   const world: WizardWorld = {
     presets: PRESETS,
     probe: answeringServers,
     tryServer,
     hasVariable: (name) => (process.env[name] ?? "") !== "",
-    takenNames,
+    takenNames: names,
     add: addGroup,
     openPage: (url) => void vscode.env.openExternal(vscode.Uri.parse(url)),
   };
   return new AddModels({
     dialog: new VSCodeDialog(),
     world,
-    hasModels: async () => (readSettings().providers as unknown[]).length > 0 || (await takenNames()).length > 0,
+    hasModels: async () => (readSettings().providers as unknown[]).length > 0 || (await names()).length > 0,
     offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
     openChat: async () => vscode.commands.executeCommand("workbench.action.chat.open"),
     chooseProvider,
+    newProvider: async () => vscode.commands.executeCommand("partstream.newProviderFile"),
     handOver,
     memory: context.globalState,
     failed,
   });
 }
 
-async function addGroup({ name, configuration }: NewGroup): Promise<Added> {
-  const commands = await vscode.commands.getCommands(true);
-  if (!commands.includes(ADD_GROUP)) return "no way to add";
+/** The names of the groups that there are, as far as they are known. */
+export async function takenNames(context: vscode.ExtensionContext): Promise<readonly string[]> {
+  try {
+    return groupNamesIn(await readGroups(context.globalStorageUri), VENDOR);
+  } catch {
+    return []; // There is no such file yet, or it is on another machine: VS Code itself refuses a second name.
+  }
+}
+
+export async function canAddGroups(): Promise<boolean> {
+  return (await vscode.commands.getCommands(true)).includes(ADD_GROUP);
+}
+
+export async function addGroup({ name, configuration }: NewGroup): Promise<Added> {
+  if (!(await canAddGroups())) return "no way to add";
   try {
     await vscode.commands.executeCommand(ADD_GROUP, { vendor: VENDOR, name, ...configuration });
   } catch (error) {

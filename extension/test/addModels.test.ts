@@ -159,6 +159,7 @@ const WRONG_ADDRESSES = {
   "https://models example": /no spaces/,
   "https://me:secret@models.example": /the key is asked for next/,
   "https://models.example/#docs": /Leave #docs out/,
+  "https://hub.example.com/hub/join#psj_not-to-be-repeated": /link to a hub, which Partstream: Join a Hub… takes\.$/,
 };
 for (const [address, expected] of Object.entries(WRONG_ADDRESSES)) {
   test(`the address ${JSON.stringify(address)} is refused with what helps`, () => {

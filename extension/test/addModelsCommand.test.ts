@@ -111,6 +111,15 @@ test("without a group and a provider one notification offers the wizard, and nev
   assert.equal(told(), 1);
 });
 
+test("the notification of the first start leads to a new provider file too", async () => {
+  set("python", NEW);
+  world.chosen = "New Provider File…";
+  const provider = start();
+  await models(provider);
+  await models(provider);
+  await until(() => world.opened.includes("partstream.newProviderFile"));
+});
+
 test("with a provider in the settings nothing is said, now or later", async () => {
   set("python", NEW);
   set("providers", ["echo.py"]);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, beforeEach } from "node:test";
 import type { ExtensionContext } from "vscode";
 import { Application } from "../src/application";
+import type { Model } from "../src/modelInformation";
 import type { PartstreamProvider } from "../src/provider";
 import { TextPart, TokenSource } from "./vscodeDouble";
 import { world } from "./vscodeModule";
@@ -41,14 +42,21 @@ beforeEach(async () => {
   await application?.close();
   Object.assign(world, {
     settings: {},
+    folder: undefined,
+    targets: [],
     errors: [],
     informed: [],
     lines: [],
     opened: [],
+    contexts: new Map(),
     pythonExtension: undefined,
     isTrusted: true,
     status: undefined,
     waiting: undefined,
+    budget: undefined,
+    questions: [],
+    pasted: undefined,
+    browsed: [],
     problems: [],
     shown: undefined,
     localValues: {},
@@ -95,8 +103,9 @@ export async function models(provider: PartstreamProvider): Promise<string[]> {
 const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
 
 /** Has a question answered. */
-export async function answer(provider: PartstreamProvider, source?: string): Promise<void> {
-  const [listed] = await provider.provideLanguageModelChatInformation({ silent: true });
+export async function answer(provider: PartstreamProvider, source?: string, asked?: Model): Promise<void> {
+  const [first] = await provider.provideLanguageModelChatInformation({ silent: true });
+  const listed = asked ?? first;
   assert.ok(listed);
   const model = source === undefined ? listed : { ...listed, source };
   const options = { toolMode: 1 } as never;

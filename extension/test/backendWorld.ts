@@ -123,6 +123,7 @@ export class World {
     {
       started: () => undefined,
       unchanged: () => undefined,
+      hubListed: () => undefined,
       processFailed: (error) => this.told.push(error.message),
       changed: () => this.changes++,
       otherModels: () => undefined,

@@ -3,12 +3,16 @@
  *
  * The behaviour says how it starts; the model's id of a request says what becomes of that request.
  */
+import { hubOf, serveHubs, spendDollar } from "./fakeHubs";
+import { DIAGNOSTICS } from "./fakeDiagnostics";
+import { knowFiles, loadFiles } from "./fakeFiles";
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
   ErrorCode,
-  type DiagnosticsResult,
   type DidAnswerParams,
   type ErrorData,
+  type InformationParams,
+  type InitializeParams,
   type InitializeResult,
   type LanguageModelChatInformation,
   PROTOCOL_VERSION,
@@ -111,34 +115,6 @@ const ANSWER: DidAnswerParams = {
   day: SUMS,
 };
 
-const DIAGNOSTICS: DiagnosticsResult = {
-  answers: [
-    {
-      endedAt: 1_790_000_000,
-      provider: "fake",
-      model: "echo",
-      outcome: "incomplete",
-      finishReason: "length",
-      providerFinishReason: "max_tokens",
-      responseId: "r-1",
-      answeredBy: null,
-      error: null,
-      providerCode: null,
-      httpStatus: null,
-    },
-  ],
-  brokenRules: [
-    {
-      provider: "very-secret-key",
-      rule: "tool-call.unique-call-id",
-      level: "MUST",
-      sentence: "No two tool calls of a response share a call id.",
-      count: 2,
-      place: "/home/me/own.py:7",
-    },
-  ],
-};
-
 const LOAD_PROBLEM = { message: "SyntaxError: expected ':'", file: "/models/parrot.py", line: 4, keepsOld: true };
 
 const hanging: ((error: Error) => void)[] = [];
@@ -232,17 +208,23 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
   },
 };
 
-connection.onRequest("initialize", () => (START[behaviour] ?? START.normal)());
-connection.onRequest("languageModels/response", (parameters: ResponseParams) =>
-  RESPOND[parameters.model]?.(parameters),
-);
+connection.onRequest("initialize", ({ configuration }: InitializeParams) => {
+  knowFiles(configuration);
+  return (START[behaviour] ?? START.normal)();
+});
+connection.onRequest("languageModels/response", (parameters: ResponseParams) => {
+  if (hubOf(parameters.group).isHub) spendDollar();
+  return RESPOND[parameters.model]?.(parameters);
+});
 connection.onRequest("languageModels/tokenCount", ({ items }: TokenCountParams) => ({
   counts: items.map(({ text }) => ({ count: text?.length ?? 1000, source: "counted" })),
 }));
-connection.onRequest("languageModels/information", () => {
+serveHubs(connection);
+connection.onRequest("languageModels/information", ({ group }: InformationParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
+  if (!group) loadFiles(connection);
   void connection.sendNotification("languageModels/didChange", { group: null });
-  return { models: [MODEL], errors: [] };
+  return { models: [MODEL], errors: [], ...hubOf(group) };
 });
 connection.onNotification("setLogLevel", ({ level }: SetLogLevelParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: `the level is ${level}` });
@@ -252,8 +234,7 @@ connection.onRequest("languageModels/usage", () => ({
   conversations: [],
   days: [{ day: "2026-11-21", sums: ANSWER.day }],
 }));
-/** How many pages were asked for. */
-let pages = 0;
+let pages = 0; // How many were asked for.
 connection.onRequest("languageModels/usagePage", ({ nonce, source }: PageParams) => ({
   html: `<script nonce="${nonce}" data-source="${source}"></script><p>${ANSWER.answer.model}: ${++pages}</p>`,
 }));

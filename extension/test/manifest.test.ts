@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { helpPage } from "../src/help";
 
 const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = JSON.parse(read("package.json")) as {
   version: string;
+  icon: string;
   files: string[];
   activationEvents: string[];
   enabledApiProposals?: unknown;
@@ -13,8 +15,11 @@ const manifest = JSON.parse(read("package.json")) as {
   dependencies: Record<string, string>;
   capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
   contributes: {
-    commands: { command: string; enablement?: string }[];
-    walkthroughs: { steps: { description: string; media: { markdown: string } }[] }[];
+    commands: { command: string; title: string; enablement?: string }[];
+    menus: Record<string, unknown>;
+    walkthroughs: {
+      steps: { description: string; when?: string; media: { markdown: string }; completionEvents: string[] }[];
+    }[];
     configuration: { properties: Record<string, { scope?: string }> };
     languageModelChatProviders: {
       vendor: string;
@@ -36,6 +41,12 @@ test("the manifest needs no proposal, no other extension, and runs where the fol
   assert.deepEqual(Object.keys(manifest.dependencies), ["vscode-jsonrpc"]);
 });
 
+test("the page of the extension has an icon of 256 pixels a side and the history of changes", () => {
+  const png = readFileSync(manifest.icon);
+  assert.deepEqual([png.toString("latin1", 1, 4), png.readUInt32BE(16), png.readUInt32BE(20)], ["PNG", 256, 256]);
+  assert.ok(manifest.files.includes("CHANGELOG.md"));
+});
+
 test("settings that name programs or Python files are restricted in untrusted folders", () => {
   const restricted = Object.entries(contributes.configuration.properties).filter(([, { scope }]) => scope);
   assert.deepEqual(
@@ -44,15 +55,16 @@ test("settings that name programs or Python files are restricted in untrusted fo
   );
 });
 
-test("answers are looked at and recorded in trusted folders alone, and a recording can be taken back everywhere", () => {
+test("answers are looked at and recorded, and hubs are joined, in trusted folders alone, and a recording can be taken back everywhere", () => {
   const enablement = Object.fromEntries(contributes.commands.map((one) => [one.command, one.enablement]));
   assert.equal(enablement["partstream.inspectLastAnswer"], "isWorkspaceTrusted");
   assert.equal(enablement["partstream.recordNextAnswer"], "isWorkspaceTrusted && !partstream.isRecording");
+  assert.equal(enablement["partstream.joinHub"], "isWorkspaceTrusted");
   assert.equal(enablement["partstream.cancelRecording"], "partstream.isRecording");
 });
 
-test("VS Code starts the extension for a page that comes back with the window", () => {
-  assert.deepEqual(manifest.activationEvents, ["onWebviewPanel:partstream.usage"]);
+test("VS Code starts the extension for a link to it, and for a page that comes back with the window", () => {
+  assert.deepEqual(manifest.activationEvents, ["onUri", "onWebviewPanel:partstream.usage"]);
 });
 
 test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
@@ -65,8 +77,25 @@ test("every page of the walkthrough is packed, and each of its buttons runs a co
   const known = contributes.commands.map(({ command }) => command);
   for (const { description, media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
     assert.ok(read(media.markdown).trim() !== "" && manifest.files.includes("media/**"));
-    const [, command] = /\(command:([\w.]+)\)/.exec(description) ?? [];
-    assert.ok(command !== undefined && (known.includes(command) || command.startsWith("workbench.")), description);
+    const commands = [...description.matchAll(/\(command:([\w.]+)\)/g)].map(([, command]) => command ?? "");
+    assert.ok(commands.length > 0, description);
+    for (const command of commands) assert.ok(known.includes(command) || command.startsWith("workbench."), command);
+  }
+});
+
+// VS Code gives no mark for a context that is there before the page is first opened, so what runs by then is a step of
+// its own, which is done as it is seen.
+test("the walkthrough begins with a mark where Python runs, and with the choice of a Python where none does", () => {
+  const [ready, none] = contributes.walkthroughs.flatMap(({ steps }) => steps);
+  assert.deepEqual([ready?.when, ready?.completionEvents], ["partstream.ready", ["onStepSelected"]]);
+  assert.deepEqual([none?.when, none?.completionEvents], ["!partstream.ready", ["onContext:partstream.ready"]]);
+});
+
+test("New File offers a provider, and Help leads to commands that there are, in the words of the palette", () => {
+  assert.deepEqual(contributes.menus["file/newFile"], [{ command: "partstream.newProviderFile", group: "file" }]);
+  const titles = new Map(contributes.commands.map(({ command, title }) => [command, title]));
+  for (const { label, value } of helpPage(true).sections.flatMap(({ items }) => items)) {
+    if (value.command.startsWith("partstream.")) assert.equal(titles.get(value.command), label);
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toModels } from "../src/modelInformation";
-import type { LanguageModelChatInformation } from "../src/protocol.generated";
+import type { Group, LanguageModelChatInformation } from "../src/protocol.generated";
 import { unexpected } from "./testClock";
 
 const MODEL: LanguageModelChatInformation = {
@@ -22,6 +22,26 @@ test("a model keeps its real name, family and limits, can be selected, and knows
   const { tooltip, detail, extra, ...rest } = MODEL;
   assert.deepEqual([tooltip, detail, extra], [null, null, {}]);
   assert.deepEqual(toModels([MODEL], group, unexpected), [{ ...rest, isUserSelectable: true, group, source: "gpt" }]);
+});
+
+test("what is left of a budget stands beside the models, behind what stood there, and is no markup", () => {
+  const group = { id: "g", name: "Lab", configuration: { baseUrl: "https://hub.example.com/v1" } };
+  const shown = (model: typeof MODEL, of = group as Group): unknown[] => {
+    const [one] = toModels([model], of, unexpected, undefined, "$3.20 of $5.00 left today");
+    return [one?.detail, one?.tooltip, (one as { infoText?: unknown } | undefined)?.infoText];
+  };
+  const info = { "partstream.budget": "\\$3.20 of \\$5.00 left today" };
+  assert.deepEqual(shown(MODEL), ["Lab · $3.20 of $5.00 left today", "Budget: $3.20 of $5.00 left today", info]);
+  const told = { ...MODEL, detail: "fast", tooltip: "A model", extra: { infoText: { other: "x" } } };
+  assert.deepEqual(shown(told), [
+    "fast · $3.20 of $5.00 left today",
+    "A model\nBudget: $3.20 of $5.00 left today",
+    { other: "x", ...info },
+  ]);
+  assert.equal(
+    shown(MODEL, { id: "g", configuration: group.configuration })[0],
+    "hub.example.com · $3.20 of $5.00 left today",
+  );
 });
 
 test("what the host reads of extra is passed on, and may hide the model", () => {

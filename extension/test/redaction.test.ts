@@ -79,6 +79,8 @@ test("what looks like a key is hidden although nobody named it", () => {
     '{"apiKey": "abcdef123456"}',
     "api-key=abcdef123456",
     "sk-abcdef123456abcdef123456",
+    "psk_ada1_abcdef123456abcdef123456",
+    "vscode://partstream.partstream/join?hub=https%3A%2F%2Fhub.example.com#psj_abcdef123456abcdef123456",
   ]) {
     assert.doesNotMatch(redactor.redact(line), /abcdef123456/, line);
   }

@@ -67,6 +67,8 @@ export function start(
     groupNames: { beginRound: () => Promise.resolve(), next: () => undefined, ...parts.groupNames },
     addModels: () => parts.addModels?.(),
     begin: (model) => parts.begin?.(model) ?? { told: () => undefined, end: () => undefined },
+    ended: (ended) => parts.ended?.(ended),
+    budget: (groupId) => parts.budget?.(groupId),
     stopped: () => parts.stopped?.(),
     didChange: () => new Disposable(),
     log,

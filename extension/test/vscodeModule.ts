@@ -12,6 +12,10 @@ interface Serializer {
 /** What the window is like. */
 export const world = {
   settings: {} as Record<string, unknown>,
+  /** The folder that is open, if any. */
+  folder: undefined as string | undefined,
+  /** Where the extension put each setting that it changed. */
+  targets: [] as string[],
   isTrusted: true,
   errors: [] as string[],
   /** The labels of the buttons of the last error. */
@@ -22,6 +26,7 @@ export const world = {
   chosen: undefined as string | undefined,
   opened: [] as string[],
   commands: new Map<string, () => unknown>(),
+  contexts: new Map<string, unknown>(),
   provider: undefined as unknown,
   /** Whether VS Code has the command that adds groups. */
   canAddGroups: true,
@@ -38,6 +43,16 @@ export const world = {
   status: undefined as { text: string; background: string | undefined } | undefined,
   /** What the status bar shows of an answer that does not begin; undefined while it is hidden. */
   waiting: undefined as string | undefined,
+  /** What the status bar shows of the budget at a hub; undefined while it is hidden. */
+  budget: undefined as { text: string; background: string | undefined } | undefined,
+  /** What opens links to the extension. */
+  openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,
+  /** The questions that stop everything else, with what is said below them. */
+  questions: [] as string[],
+  /** What the person pastes where a link is asked for. */
+  pasted: undefined as string | undefined,
+  /** The pages that were opened in the browser. */
+  browsed: [] as string[],
   /** The problems of all files. */
   problems: [] as { file: string; line: number; message: string }[],
   /** The watched files, with what tells of a change. */
@@ -67,7 +82,7 @@ export function set(name: string, value: unknown): void {
 }
 
 export const version = "1.127.0";
-export const ConfigurationTarget = { Global: 1 };
+export const ConfigurationTarget = { Global: "User", Workspace: "Workspace" };
 export { Disposable, LanguageModelError } from "./vscodeDouble";
 export {
   DataPart as LanguageModelDataPart,
@@ -78,18 +93,19 @@ export {
 } from "./vscodeDouble";
 
 const line = (text: string): void => void world.lines.push(text);
-
 class StatusBarItem {
   text = "";
   backgroundColor: ThemeColor | undefined;
   constructor(private readonly id: string) {}
   show(): void {
-    if (this.id === "partstream.waiting") world.waiting = this.text;
+    if (this.id === "partstream.hub") world.budget = { text: this.text, background: this.backgroundColor?.id };
+    else if (this.id === "partstream.waiting") world.waiting = this.text;
     else if (this.id === "partstream.recording") world.recording = this.text;
     else world.status = { text: this.text, background: this.backgroundColor?.id };
   }
   hide(): void {
-    if (this.id === "partstream.waiting") world.waiting = undefined;
+    if (this.id === "partstream.hub") world.budget = undefined;
+    else if (this.id === "partstream.waiting") world.waiting = undefined;
     else if (this.id === "partstream.recording") world.recording = undefined;
     else world.status = undefined;
   }
@@ -110,6 +126,7 @@ export class MarkdownString {
 export const Uri = {
   from: (parts: { scheme: string; path: string }) => parts,
   file: (fsPath: string) => ({ fsPath }),
+  parse: (text: string) => text,
   joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
 };
 export class Position {
@@ -151,6 +168,7 @@ export class ThemeIcon {
   constructor(readonly id: string) {}
 }
 
+export const ProgressLocation = { Notification: 15 };
 export const ViewColumn = { Active: -1 };
 export const window = {
   createWebviewPanel: (viewType: string) => {
@@ -165,8 +183,8 @@ export const window = {
   createQuickPick: () => new Box(),
   createInputBox: () => new Box(),
   createStatusBarItem: (id: string) => new StatusBarItem(id),
-  showTextDocument: ({ fsPath }: { fsPath: string }, { selection }: { selection: Range }) =>
-    Promise.resolve(void (world.shown = { file: fsPath, line: selection.line + 1 })),
+  showTextDocument: ({ fsPath }: { fsPath: string }, options?: { selection: Range }) =>
+    Promise.resolve(void (world.shown = { file: fsPath, line: (options?.selection.line ?? 0) + 1 })),
   createOutputChannel: () => ({
     trace: line,
     debug: line,
@@ -193,6 +211,18 @@ export const window = {
     const answer = buttons.find((button) => world.choices.includes(button as string));
     return Promise.resolve(answer ?? buttons.find((button) => button === world.chosen));
   },
+  showWarningMessage: (message: string, { detail }: { detail: string }, button: string) => {
+    world.questions.push(`${message}\n${detail}`);
+    return Promise.resolve(world.choices.includes(button) ? button : undefined);
+  },
+  showInputBox: ({ validateInput }: { validateInput: (text: string) => string | undefined }) =>
+    Promise.resolve(validateInput(world.pasted ?? "") === undefined ? world.pasted : undefined),
+  withProgress: (_options: unknown, work: () => unknown) => work(),
+  registerUriHandler: ({ handleUri }: { handleUri: (typeof world)["openUri"] }) => {
+    world.openUri = handleUri;
+    return new double.Disposable();
+  },
+  state: { focused: true },
   showSaveDialog: (options: { filters: Record<string, string[]> }) => {
     world.saveDialog = options.filters;
     return Promise.resolve(world.saved && { path: world.saved.path });
@@ -215,14 +245,17 @@ export const workspace = {
     };
     return { onDidChange: watch, onDidCreate: watch, onDidDelete: watch, dispose: () => undefined };
   },
-  workspaceFolders: undefined,
+  get workspaceFolders(): unknown {
+    return world.folder === undefined ? undefined : [{ uri: { scheme: "file", fsPath: world.folder } }];
+  },
   get isTrusted(): boolean {
     return world.isTrusted;
   },
   getConfiguration: () => ({
     get: (name: string, fallback: unknown) => world.settings[name] ?? fallback,
     inspect: (name: string) => ({ globalLocalValue: world.localValues[name] }),
-    update: (name: string, value: unknown) => {
+    update: (name: string, value: unknown, target: string) => {
+      world.targets.push(target);
       set(name, value);
       return Promise.resolve();
     },
@@ -233,15 +266,15 @@ export const workspace = {
 };
 
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
-
 export const commands = {
   registerCommand: (id: string, run: () => unknown) => {
     world.commands.set(id, run);
     return new double.Disposable();
   },
   getCommands: () => Promise.resolve([...world.commands.keys(), ...(world.canAddGroups ? [ADD_GROUP] : [])]),
-  executeCommand: (id: string, argument?: unknown) => {
-    world.opened.push(id);
+  executeCommand: (id: string, argument?: unknown, value?: unknown) => {
+    if (id === "setContext") return Promise.resolve(void world.contexts.set(argument as string, value));
+    world.opened.push(typeof argument === "string" ? `${id} ${argument}` : id);
     if (id === ADD_GROUP) world.groups.push(argument);
     return Promise.resolve(world.commands.get(id)?.());
   },
@@ -254,6 +287,7 @@ export const extensions = {
 
 export const env = {
   remoteName: undefined as string | undefined,
+  openExternal: (page: string) => Promise.resolve(world.browsed.push(page)),
   clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
 };
 

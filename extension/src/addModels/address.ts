@@ -10,7 +10,12 @@ export function wrongAddress(text: string): string | undefined {
     return `Models are served at http:// or https://, and not at ${url.protocol}//.`;
   }
   if (url.username !== "" || url.password !== "") return "Leave the name and password out: the key is asked for next.";
-  return url.hash === "" ? undefined : `Leave ${url.hash} out: a server never sees it.`;
+  return url.hash === "" ? undefined : withFragment(url);
+}
+
+function withFragment({ pathname, hash }: URL): string {
+  if (pathname.endsWith("/hub/join")) return "That is a link to a hub, which Partstream: Join a Hub… takes.";
+  return `Leave ${hash} out: a server never sees it.`;
 }
 
 function unlikeAnAddress(text: string): string {

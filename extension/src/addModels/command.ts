@@ -7,6 +7,7 @@ import { addModels, type Outcome } from "./wizard";
 const OPEN_CHAT = "Open Chat";
 const ADD_ANOTHER = "Add Another";
 const ADD_MODELS = "Add Models…";
+const NEW_PROVIDER = "New Provider File…";
 const NEVER = "Not Now";
 /** The key under which it is remembered that the first start was noticed. */
 const NOTICED = "noModelsNoticed";
@@ -21,6 +22,8 @@ export interface AddModelsParts {
   readonly openChat: () => Promise<void>;
   /** Lets the person choose a Python file, and puts it into the setting. */
   readonly chooseProvider: () => Promise<void>;
+  /** Runs *New Provider File*. */
+  readonly newProvider: () => Promise<void>;
   /** Gives a group, without its key, to a person who has to paste it themselves. */
   readonly handOver: (group: Readonly<Record<string, unknown>>) => Promise<void>;
   /** What outlives the window. */
@@ -59,7 +62,9 @@ export class AddModels {
     if (memory.get(NOTICED) === true) return;
     await memory.update(NOTICED, true);
     if (!isEmpty) return;
-    if ((await offer("Partstream has no models yet.", [ADD_MODELS, NEVER])) === ADD_MODELS) await this.run();
+    const chosen = await offer("Partstream has no models yet.", [ADD_MODELS, NEW_PROVIDER, NEVER]);
+    if (chosen === ADD_MODELS) await this.run();
+    if (chosen === NEW_PROVIDER) await this.parts.newProvider();
   }
 
   async #after(outcome: Outcome): Promise<void> {

@@ -1,0 +1,133 @@
+/**
+ * Joins a hub by a link: shows where it leads, gives the code for a key once the person agrees, and adds a group.
+ *
+ * Nothing is sent before the person has agreed to the address, and no second question is shown while one is open, so
+ * that a page that opens many links cannot wear anybody down. Knows no VS Code.
+ */
+import type { NewGroup } from "../addModels/answers";
+import type { Added } from "../addModels/step";
+import { sentenceOf } from "../errors";
+import type { JoinedHub, JoinHubResult } from "../protocol.generated";
+import { isRefusal, type JoinLink, type LinkParts, readPasted, readUri, type Refusal } from "./joinLink";
+
+const JOIN = "Join";
+const OPEN_CHAT = "Open Chat";
+const COPY_KEY = "Copy Key";
+
+export interface JoiningParts {
+  /** Whether the person trusts the folder of this window. */
+  readonly isTrusted: () => boolean;
+  /** Asks in a box that stops everything else; whether the person agrees by the button of this name. */
+  readonly confirm: (question: string, detail: string, button: string) => Promise<boolean>;
+  /** Asks for the link; undefined for a person who closes the box. */
+  readonly askLink: (refuse: (text: string) => string | undefined) => Promise<string | undefined>;
+  /** Whether VS Code lets an extension add a group. */
+  readonly canAdd: () => Promise<boolean>;
+  readonly takenNames: () => Promise<readonly string[]>;
+  /** Gives the code for a key, and says meanwhile that it does. */
+  readonly join: (link: JoinLink) => Promise<JoinHubResult>;
+  readonly add: (group: NewGroup) => Promise<Added>;
+  /** Shows a notification with buttons; gives the one that was pressed. */
+  readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  readonly openChat: () => Promise<void>;
+  readonly copy: (text: string) => Promise<void>;
+  /** Hides a text in all logs from now on. */
+  readonly hide: (secret: string) => void;
+  readonly tell: (sentence: string) => void;
+}
+
+export class Joining {
+  #isOpen = false;
+
+  constructor(private readonly parts: JoiningParts) {}
+
+  /** VS Code was opened with a link; never rejects. */
+  opened(uri: LinkParts): Promise<void> {
+    return this.#once(() => this.#follow(readUri(uri)));
+  }
+
+  /** The person wants to paste a link; never rejects. */
+  pasted(): Promise<void> {
+    return this.#once(async () => {
+      const text = await this.parts.askLink((written) => refusalOf(readPasted(written)));
+      if (text !== undefined) await this.#follow(readPasted(text));
+    });
+  }
+
+  async #once(action: () => Promise<void>): Promise<void> {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    try {
+      await action();
+    } catch (error) {
+      this.parts.tell(`The hub was not joined: ${sentenceOf(error)}`);
+    } finally {
+      this.#isOpen = false;
+    }
+  }
+
+  async #follow(link: JoinLink | Refusal): Promise<void> {
+    const { parts } = this;
+    const obstacle = isRefusal(link) ? link.refusal : await this.#obstacle();
+    if (obstacle !== undefined || isRefusal(link)) {
+      parts.tell(obstacle ?? "");
+      return;
+    }
+    if (!(await parts.confirm(`Join the hub at ${link.hub}?`, whatHappens(link.hub), JOIN))) return;
+    parts.hide(link.code);
+    const { joined, problem } = await parts.join(link);
+    if (!joined) {
+      parts.tell(`The hub at ${link.hub} gave no key: ${problem ?? "it said nothing"}`);
+      return;
+    }
+    parts.hide(joined.apiKey);
+    await this.#add(link.hub, joined);
+  }
+
+  /** Why nothing can be joined in this window, before a code is spent that is good once. */
+  async #obstacle(): Promise<string | undefined> {
+    if (!this.parts.isTrusted()) {
+      return "This window is in Restricted Mode: trust its folder, or open the link in another window.";
+    }
+    if (await this.parts.canAdd()) return undefined;
+    return (
+      "This VS Code lets no extension add a group, so the join code was not sent. " +
+      'Run "partstream add hub" with the address of the hub in a terminal.'
+    );
+  }
+
+  async #add(hub: string, { baseUrl, apiKey, person }: JoinedHub): Promise<void> {
+    const { parts } = this;
+    const taken = await parts.takenNames();
+    const name = freeName(new URL(hub).host, taken);
+    try {
+      await parts.add({ name, configuration: { baseUrl, apiKey }, shown: 0 });
+    } catch (error) {
+      // The hub gives a key once: without this, the person would have to ask for another link.
+      const sentence = `The hub gave a key, and VS Code did not add it: ${sentenceOf(error)}`;
+      if ((await parts.offer(sentence, [COPY_KEY])) === COPY_KEY) await parts.copy(apiKey);
+      return;
+    }
+    const whose = person === "" ? "" : ` as ${person}`;
+    const chosen = await parts.offer(`You have joined ${name}${whose}. Its models are in the picker.`, [OPEN_CHAT]);
+    if (chosen === OPEN_CHAT) await parts.openChat();
+  }
+}
+
+function refusalOf(read: JoinLink | Refusal): string | undefined {
+  return isRefusal(read) ? read.refusal : undefined;
+}
+
+function whatHappens(hub: string): string {
+  return (
+    `The join code of the link is sent to ${hub}, which gives a key for it. VS Code keeps the key in its secret ` +
+    "storage. When you choose a model of this hub, your conversation and the files in it go there, and whoever runs " +
+    "the hub can see who asks and what it costs. Join only if you know them."
+  );
+}
+
+function freeName(wanted: string, taken: readonly string[]): string {
+  let [name, number] = [wanted, 1];
+  while (taken.includes(name)) name = `${wanted} ${++number}`;
+  return name;
+}

@@ -1,0 +1,175 @@
+/** The command *New Provider File*: from a template to a model in the picker. Knows no VS Code. */
+import type { Dialog } from "../addModels/dialog";
+import type { ProviderDidLoadParams } from "../protocol.generated";
+import { PROVIDER_TEMPLATES, type ProviderTemplate } from "../providerTemplates.generated";
+import { keptPath, sourceOf, suggestedPath, titleOf, withProvider, wrongPath } from "./providerFile";
+
+const TITLE = "New Provider File";
+const STEPS = 2;
+
+/** Where a new file may be written, or the one thing that stands in the way. */
+export type Place = { readonly folder: string } | { readonly obstacle: Obstacle };
+
+export type Obstacle = "no folder" | "not trusted" | "elsewhere";
+
+/** What is said of each obstacle, and the button and the command that help. */
+const OBSTACLES: Readonly<Record<Obstacle, { says: string; button?: string; command?: string }>> = {
+  "no folder": {
+    says: "A new provider is a file in a folder, and no folder is open.",
+    button: "Open Folder…",
+    command: "vscode.openFolder",
+  },
+  "not trusted": {
+    says: "Partstream runs no Python of a folder that you do not trust.",
+    button: "Manage Trust",
+    command: "workbench.trust.manage",
+  },
+  elsewhere: { says: "A new provider needs a folder on the machine on which Partstream runs, and this one is not." },
+};
+
+/** What became of the new provider; undefined if nothing was heard of it in time. */
+export type FirstLoad = ProviderDidLoadParams | undefined;
+
+export interface NewProviderParts {
+  readonly dialog: Dialog;
+  readonly place: () => Place;
+  /** Whether there is something at a path below the folder. */
+  readonly isThere: (folder: string, path: string) => boolean;
+  /** Writes a file that is not there yet; gives its whole path. */
+  readonly write: (folder: string, path: string, source: string) => Promise<string>;
+  /** The value of the setting `partstream.providers` that is in force. */
+  readonly providers: () => unknown;
+  /** Puts the list into the setting of the workspace. */
+  readonly keepProviders: (providers: readonly unknown[]) => Promise<void>;
+  readonly openFile: (file: string) => Promise<void>;
+  /** Calls `register`, which makes the file a provider, and waits for the file's first load. */
+  readonly firstLoad: (file: string, register: () => Promise<void>) => Promise<FirstLoad>;
+  /** Shows a notification with buttons; gives the one that was pressed. */
+  readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  readonly runCommand: (command: string) => Promise<unknown>;
+  readonly failed: (error: unknown) => void;
+}
+
+export class NewProviderFile {
+  #isOpen = false;
+
+  constructor(private readonly parts: NewProviderParts) {}
+
+  /** Asks for the template and the name, and does the rest; never rejects. */
+  async run(): Promise<void> {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    let asked: Asked | undefined;
+    try {
+      const place = this.parts.place();
+      if ("folder" in place) asked = await this.#ask(place.folder);
+      else await this.#say(place.obstacle);
+    } catch (error) {
+      this.parts.failed(error);
+    } finally {
+      this.#isOpen = false;
+    }
+    if (asked) await this.#create(asked).catch(this.parts.failed);
+  }
+
+  async #say(obstacle: Obstacle): Promise<void> {
+    const { says, button, command } = OBSTACLES[obstacle];
+    const chosen = await this.parts.offer(says, button === undefined ? [] : [button]);
+    if (command !== undefined && chosen === button) await this.parts.runCommand(command);
+  }
+
+  async #create({ folder, template, path }: Asked): Promise<void> {
+    const { providers, keepProviders, write, openFile, firstLoad } = this.parts;
+    const kept = withProvider(providers(), path);
+    if (!kept) throw new Error("The setting partstream.providers holds no list: correct it, and then try again.");
+    const file = await write(folder, path, sourceOf(template, path));
+    await openFile(file);
+    await this.#tell(template, path, await firstLoad(file, () => keepProviders(kept)));
+  }
+
+  async #ask(folder: string): Promise<Asked | undefined> {
+    for (;;) {
+      const template = await this.#template();
+      if (!template) return undefined;
+      const reply = await this.#path(folder, template);
+      if (reply === "closed") return undefined;
+      if (reply !== "back") return { folder, template, path: reply };
+    }
+  }
+
+  async #template(): Promise<ProviderTemplate | undefined> {
+    const isAgent = ({ requirements }: ProviderTemplate): boolean => requirements.length > 0;
+    const items = (templates: readonly ProviderTemplate[]): Item[] =>
+      templates.map((template) => ({
+        label: template.title,
+        description: template.requirements.join(", "),
+        detail: template.says,
+        value: template,
+      }));
+    const reply = await this.parts.dialog.choose({
+      title: TITLE,
+      step: 1,
+      steps: STEPS,
+      hasBack: false,
+      placeholder: "What does the provider begin with?",
+      prompt: "",
+      sections: [
+        { title: "", items: items(PROVIDER_TEMPLATES.filter((one) => !isAgent(one))) },
+        { title: "agents, with the package of their framework", items: items(PROVIDER_TEMPLATES.filter(isAgent)) },
+      ],
+    });
+    return reply.kind === "answer" ? reply.value : undefined;
+  }
+
+  /** The path below the folder. */
+  async #path(folder: string, template: ProviderTemplate): Promise<string> {
+    const isThere = (path: string): boolean => this.parts.isThere(folder, path);
+    const reply = await this.parts.dialog.ask({
+      title: TITLE,
+      step: 2,
+      steps: STEPS,
+      hasBack: true,
+      prompt: "The new file, below the folder. It is added to partstream.providers in the settings of this workspace.",
+      placeholder: "models/echo.py",
+      value: suggestedPath(template, isThere),
+      isSecret: false,
+      buttons: [],
+      refuse: (text) => wrongPath(text, isThere),
+    });
+    return reply.kind === "answer" ? keptPath(reply.value as string) : reply.kind;
+  }
+
+  async #tell({ requirements }: ProviderTemplate, path: string, load: FirstLoad): Promise<void> {
+    const { offer, runCommand } = this.parts;
+    if (!load) {
+      const message = `${path} is written, and Python has not loaded it yet. The log says why.`;
+      if ((await offer(message, [SHOW_LOG])) === SHOW_LOG) await runCommand("partstream.showLog");
+    } else if (!load.problem) {
+      const chosen = await offer(`${titleOf(path)} is in the picker.`, [OPEN_CHAT]);
+      if (chosen === OPEN_CHAT) await runCommand("workbench.action.chat.open");
+    } else if (requirements.length > 0) {
+      // What is wrong is said where all problems of providers are; this says what helps.
+      const packages = requirements.map((one) => `"${one}"`).join(" ");
+      const message = `${path} needs ${requirements.join(", ")}. Run: python -m pip install ${packages}`;
+      const chosen = await offer(`${message} in the Python that Partstream uses.`, [CHOOSE_PYTHON]);
+      if (chosen === CHOOSE_PYTHON) await runCommand("partstream.choosePython");
+    }
+  }
+}
+
+const OPEN_CHAT = "Open Chat";
+const SHOW_LOG = "Show Log";
+const CHOOSE_PYTHON = "Choose Python";
+
+interface Asked {
+  readonly folder: string;
+  readonly template: ProviderTemplate;
+  readonly path: string;
+}
+
+interface Item {
+  readonly label: string;
+  readonly description: string;
+  readonly detail: string;
+  readonly value: ProviderTemplate;
+}

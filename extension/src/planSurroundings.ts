@@ -1,0 +1,41 @@
+/** What the plan of a start is made of here: VS Code's settings and folder, and the programs of this machine. */
+import { isThere, type Plan, type Surroundings } from "./launch";
+import { candidatesInOrder, namedInterpreter, type Run } from "./python";
+import { resolveNetwork, resolveProviders, resolvePython } from "./settings";
+import type { SettingsNews } from "./settingsNews";
+import * as api from "./vscodeApi";
+
+export interface PlanParts {
+  readonly run: Run;
+  readonly news: Pick<SettingsNews, "leftOut" | "searched">;
+  readonly warn: (sentence: string) => void;
+  /** Hears of each configuration, because it may hold secrets. */
+  readonly remember: (configuration: Readonly<Record<string, unknown>>) => void;
+}
+
+export function planSurroundings(parts: PlanParts): Surroundings {
+  const { run, news, warn } = parts;
+  return {
+    candidates: (abandoned) =>
+      candidatesInOrder(
+        resolvePython(api.readSettings().python, news.leftOut),
+        () => namedInterpreter(api.activeInterpreter, warn),
+        (command, commandArguments) => run(command, commandArguments, abandoned),
+        process.platform,
+      ),
+    configuration: () => configuration(parts),
+    folder: api.trustedFolder,
+    run,
+    isThere,
+    searched: (search) => news.searched(search),
+  };
+}
+
+function configuration({ news, warn, remember }: PlanParts): Plan["configuration"] {
+  const network = resolveNetwork(api.readNetwork(), warn);
+  remember(network); // The proxy's URL may hold a password.
+  return {
+    providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), news.leftOut),
+    ...network,
+  };
+}

@@ -1,0 +1,90 @@
+/** Puts hubs into VS Code: links that join one, and the item of the status bar with what is left; without logic of its own. */
+import * as vscode from "vscode";
+import { HubBudgets, type BudgetsParts } from "./hubs/budgets";
+import { OPEN_PAGE, type BudgetView } from "./hubs/budgetText";
+import { Joining, type JoiningParts } from "./hubs/joining";
+import { BACKGROUNDS } from "./vscodeStatus";
+import { canAddGroups, addGroup, takenNames } from "./vscodeWizard";
+
+export interface HubSurroundings extends Omit<BudgetsParts, "show"> {
+  readonly context: vscode.ExtensionContext;
+  readonly join: JoiningParts["join"];
+  readonly hide: JoiningParts["hide"];
+  readonly tell: JoiningParts["tell"];
+}
+
+/** What joins hubs, what knows their budgets, and what both are disposed with. */
+export function createHubs(surroundings: HubSurroundings): {
+  readonly joining: Joining;
+  readonly budgets: HubBudgets;
+  readonly disposables: readonly { dispose(): unknown }[];
+} {
+  const { context, join, hide, tell, ...parts } = surroundings;
+  const item = vscode.window.createStatusBarItem("partstream.hub", vscode.StatusBarAlignment.Right, 99);
+  item.name = "Partstream Hub Budget";
+  item.command = OPEN_PAGE;
+  const budgets = new HubBudgets({ ...parts, show: (view) => showBudget(item, view) }, vscode.window.state.focused);
+  const joining = new Joining({
+    isTrusted: () => vscode.workspace.isTrusted,
+    confirm,
+    askLink,
+    canAdd: canAddGroups,
+    takenNames: () => takenNames(context),
+    join: (link) =>
+      Promise.resolve(
+        vscode.window.withProgress(
+          { location: vscode.ProgressLocation.Notification, title: `Joining the hub at ${link.hub}…` },
+          () => join(link),
+        ),
+      ),
+    add: addGroup,
+    offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
+    openChat: async () => vscode.commands.executeCommand("workbench.action.chat.open"),
+    copy: async (text) => vscode.env.clipboard.writeText(text),
+    hide,
+    tell,
+  });
+  return {
+    joining,
+    budgets,
+    disposables: [
+      item,
+      vscode.window.registerUriHandler({ handleUri: (uri) => joining.opened(uri) }),
+      vscode.window.onDidChangeWindowState(({ focused }) => budgets.focused(focused)),
+    ],
+  };
+}
+
+/** Opens the page of a hub in the browser. */
+export function openPage(page: string | undefined): void {
+  if (page === undefined) void vscode.window.showInformationMessage("No group here asks a hub that has budgets.");
+  else void vscode.env.openExternal(vscode.Uri.parse(page, true));
+}
+
+async function confirm(question: string, detail: string, button: string): Promise<boolean> {
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, button)) === button;
+}
+
+async function askLink(refuse: (text: string) => string | undefined): Promise<string | undefined> {
+  return vscode.window.showInputBox({
+    title: "Join a Hub",
+    prompt: "The join link that you were sent. Nothing is sent before you have seen where it leads.",
+    placeHolder: "https://hub.example.com/hub/join#…",
+    password: true,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text === "" ? undefined : refuse(text)),
+  });
+}
+
+function showBudget(item: vscode.StatusBarItem, view: BudgetView | undefined): void {
+  if (!view) {
+    item.hide();
+    return;
+  }
+  const background = BACKGROUNDS[view.fullness];
+  item.text = view.text;
+  item.tooltip = new vscode.MarkdownString(view.tooltip);
+  item.tooltip.isTrusted = { enabledCommands: [OPEN_PAGE] };
+  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+  item.show();
+}

@@ -1,0 +1,42 @@
+/** What the fake sidecar says of hubs: each answer costs a dollar of the five of a day. */
+import type { MessageConnection } from "vscode-jsonrpc/node";
+import type {
+  Group,
+  HubStandingParams,
+  HubStandingResult,
+  InformationResult,
+  JoinHubParams,
+  JoinHubResult,
+} from "../src/protocol.generated";
+
+/** The code that the hub takes, and the key that it gives. */
+export const GOOD_CODE = "psj_good-code-0815";
+export const HUB_KEY = "psk_k7m2q9x4ab_s3cret-s3cret-s3cret";
+
+let left = 5;
+
+/** What the list of a group says of its server. */
+export function hubOf(group: Group | null): Pick<InformationResult, "isHub"> {
+  return group?.configuration["apiKey"] === HUB_KEY ? { isHub: true } : {};
+}
+
+/** A model of the hub has answered. */
+export function spendDollar(): void {
+  left--;
+}
+
+export function serveHubs(connection: MessageConnection): void {
+  connection.onRequest("languageModels/joinHub", ({ hub, code }: JoinHubParams): JoinHubResult => {
+    void connection.sendNotification("log", { level: "info", source: "fake", message: `joining with ${code}` });
+    if (code !== GOOD_CODE) return { problem: `the hub answered HTTP 403: ${code} is worth no key` };
+    return { joined: { baseUrl: `${hub}/v1`, apiKey: HUB_KEY, person: "ada" } };
+  });
+  connection.onRequest("languageModels/hubStanding", ({ group }: HubStandingParams): HubStandingResult => {
+    void connection.sendNotification("log", { level: "info", source: "fake", message: "asking the hub" });
+    if (!hubOf(group).isHub) return { standing: null };
+    const budgets = [{ text: `$${left}.00 of $5.00 left today`, shareLeft: left / 5, resetsAt: null }];
+    return {
+      standing: { hub: "https://hub.example.com", page: "https://hub.example.com/hub", person: "ada", budgets },
+    };
+  });
+}

@@ -1,0 +1,48 @@
+"""Writes the templates for the extension: the files that *New Provider File* offers."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from typing import Final
+
+from partstream.projects import TEMPLATES, provider_template
+
+__all__ = ["provider_template_types"]
+
+_HEAD: Final = """\
+// Written by scripts/generate.py from src/partstream/projects: edit the table or its templates there and run it again.
+
+/** A provider file that a person can begin with. */
+export interface ProviderTemplate {
+  readonly title: string;
+  readonly says: string;
+  /** The name that is suggested for the file, without its ending. */
+  readonly fileStem: string;
+  /** What has to be installed beside Partstream, as pip takes it. */
+  readonly requirements: readonly string[];
+  /** The file, with `$title` and `$module` in place of the names. */
+  readonly source: string;
+}
+
+/** The words of Python that cannot be the name of a module. */
+export const PYTHON_KEYWORDS: readonly string[] = %s;
+
+export const PROVIDER_TEMPLATES: readonly ProviderTemplate[] = [
+"""
+
+
+def provider_template_types() -> str:
+    """The whole of `extension/src/providerTemplates.generated.ts`."""
+    rows = []
+    for template in TEMPLATES.values():
+        fields = {
+            "title": template.title,
+            "says": template.says,
+            "fileStem": template.file_stem,
+            "requirements": list(template.requirements),
+            "source": provider_template(template),
+        }
+        spelt = (f"    {name}: {json.dumps(value, ensure_ascii=False)},\n" for name, value in fields.items())
+        rows.append("  {\n" + "".join(spelt) + "  },\n")
+    return _HEAD % json.dumps(keyword.kwlist) + "".join(rows) + "];\n"
