@@ -27,9 +27,12 @@ $(STAMP): pyproject.toml requirements.lock
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
 	touch $(STAMP)
 
+# All extras but `ray`, which is half a gigabyte: `make ray` installs it in an environment of its own.
+LOCKED_EXTRAS := conformance fast postgres serve socks telemetry tokens
+
 lock: ## Renew requirements.lock, with hashes
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes --all-extras --group dev \
-		--no-header --upgrade pyproject.toml -o requirements.lock
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes $(LOCKED_EXTRAS:%=--extra %) \
+		--group dev --no-header --upgrade pyproject.toml -o requirements.lock
 
 demo: setup ## Show a whole conversation turn over real HTTP
 	$(BIN)/partstream demo
@@ -83,10 +86,19 @@ $(PYRIGHT):
 types-examples: setup $(PYRIGHT) ## Check the types of the examples and the public names with pyright, too
 	$(PYRIGHT) --project pyproject.toml
 
-check: lint types test ## Run lint, types and all tests: what a change must pass
+check: lint types test docs-check ## Run lint, types and all tests: what a change must pass
+
+# Strict: a link that leads nowhere fails. The second looks at every link, anchor and name of the built pages too.
+.PHONY: docs docs-check
+
+docs: setup ## Build the site of the docs into site/: open site/index.html
+	$(call part,building the site of the docs,$(BIN)/python -m sphinx -q -W --keep-going -c docs_site -d build/docs . site)
+
+docs-check: setup ## Build the site of the docs and check its links, anchors, search and reference
+	$(call part,checking the site of the docs,WHOLE_RUNS=1 $(BIN)/python -m pytest -n 0 -q tests/docs)
 
 clean: ## Remove everything that was built or installed here
-	rm -rf $(VENV) .environments dist build artifacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .environments dist build artifacts site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The VS Code extension: needs Node 20 or newer and npm beside Python.
 EXTENSION := extension
@@ -128,6 +140,13 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 	rm -f dist/*.whl
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
 
+# Builds each artifact twice and looks into it as a stranger would; leaves the artifacts and their hashes in dist/, and
+# ends with an error if they must not be released.
+.PHONY: release-check
+
+release-check: $(NODE_STAMP) setup ## Check the wheel, the source distribution and the extension, in some minutes
+	$(BIN)/python -m release
+
 # Measures, shows and writes artifacts/bench.json; takes about eight minutes. Node is needed for the JavaScript rows only.
 .PHONY: bench bench-docs
 
@@ -148,15 +167,17 @@ bench-serve: setup ## Measure `partstream serve` beside LiteLLM's proxy, in abou
 
 # The inspector's page in Chromium: its first paint with 20,000 events, filter, selection, and memory while it follows
 # live answers for ten minutes of a clock of its own. The figures are kept in benchmarks/pages/results.json, and from there
-# go into docs/inspector.md. The second makes the pictures of that page.
+# go into docs/inspector.md. The second makes the pictures of that page and of docs/hub-page.md.
 .PHONY: pages pages-pictures setup-browser
 
 pages: setup ## Measure the inspector's page in a browser, in about a minute
 	$(BIN)/python -m benchmarks.pages
 	$(BIN)/python scripts/generate.py
 
-pages-pictures: setup ## Make the pictures of docs/inspector.md anew
+pages-pictures: setup ## Make the pictures of docs/inspector.md and docs/hub-page.md, and the icon, anew
 	$(BIN)/python scripts/inspector_pictures.py
+	$(BIN)/python scripts/hub_pictures.py
+	$(BIN)/python scripts/extension_icon.py
 
 setup-browser: ## Install the browser that tests of pages drive
 	./e2e/setup-browser.sh
@@ -167,6 +188,14 @@ setup-browser: ## Install the browser that tests of pages drive
 
 bench-record: setup ## Measure `partstream record` before a server, in about five minutes
 	$(BIN)/python -m benchmarks.recording
+	$(BIN)/python scripts/generate.py
+
+# A hub of 200 workers in virtual time; the figures are kept in benchmarks/hub_simulation/results.json, and from there go
+# into docs/scaling.md.
+.PHONY: simulate-hub
+
+simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about ten minutes
+	$(BIN)/python -m benchmarks.hub_simulation
 	$(BIN)/python scripts/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
@@ -232,6 +261,27 @@ frameworks-lock: setup ## Renew the lock files of the agent frameworks, with has
 			--generate-hashes --no-header --upgrade ../../pyproject.toml $$edition -o $${edition%.in}.lock || exit 1; \
 	done
 
+# `partstream serve --on ray` beside plain `partstream serve`: streams, cancellation, a replica that is killed, drain, the
+# suite of OpenResponses and a hub, on two processors, and figures; what it showed goes into ray_serve/results.json, and
+# from there into docs/ray.md. Ray ends with it. ONLY="haproxy" tries one way of serving.
+.PHONY: ray ray-lock
+
+ray: setup ## Try Ray Serve as a host, beside plain serving, in about six minutes
+	$(BIN)/python -m ray_serve $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
+ray-lock: setup ## Renew the lock file of the environment with Ray, with hashes
+	@cd ray_serve/locks && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal \
+		--python-version 3.11 --generate-hashes --no-header --upgrade --extra ray --extra serve ../../pyproject.toml ray.in \
+		-o ray.lock
+
+# What deploy/Dockerfile installs beside the wheel.
+.PHONY: deploy-lock
+
+deploy-lock: setup ## Renew the lock file of the image, with hashes
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--upgrade --extra postgres --extra serve --extra telemetry pyproject.toml -o deploy/worker.lock
+
 # The whole matrix of our own providers: each protocol, agent and example in every scenario of the conformance kit. The
 # suite runs all scenarios over one protocol, and the most telling ones over the others.
 .PHONY: conformance-own
@@ -246,6 +296,23 @@ conformance-own: setup ## Run the whole conformance kit on our own providers, in
 
 soak: setup ## Load the server with clients that behave badly, in about two minutes
 	$(BIN)/python -m soak
+	$(BIN)/python scripts/generate.py
+
+# The budgets of the hub on four real workers and a real Postgres: a thousand answers at once while a worker is killed, a
+# budget for a third of them, ten minutes without the database. What it showed goes into hub_proof/results.json, and
+# from there into docs/hub-proof.md.
+.PHONY: hub
+
+hub: setup ## Prove the budgets of the hub on four workers and a real Postgres, in about a quarter of an hour
+	$(BIN)/python -m hub_proof
+	$(BIN)/python scripts/generate.py
+
+# The hub beside LiteLLM's proxy with its database, both installed at pinned versions; the figures are kept in
+# benchmarks/hub/results.json, and from there go into docs/hub-performance.md.
+.PHONY: bench-hub
+
+bench-hub: setup ## Measure the hub beside LiteLLM's proxy with its database, in about half an hour
+	$(BIN)/python -m benchmarks.hub
 	$(BIN)/python scripts/generate.py
 
 # Each coding agent is installed at its pinned version and run against partstream serve, on loopback alone where the

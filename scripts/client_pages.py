@@ -118,7 +118,7 @@ def _spoken(client: Client) -> str:
 
 def _commands(client: Client, settings: Settings) -> Iterator[str]:
     """The two commands, and what takes them back."""
-    yield "```text"
+    yield "```sh"
     yield "partstream serve my_model.py"
     yield f"partstream connect {client.name}{' --write' if settings.files else ''}"
     if client.run:
@@ -148,6 +148,7 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
     if settings.program is not None:
         yield "In a program:"
         yield ""
+        yield "<!-- run by: clients/agents/printed.py -->"
         yield from _block(settings.program.language, settings.program.text)
     variable = _SERVER.token.variable
     yield f"The token is not among it: it stays in the file of the server, or in `{variable}` where that is set."
@@ -155,6 +156,8 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
 
 
 def _block(language: str, text: str) -> Iterator[str]:
+    if language == "toml":  # the file of the client, which the tests of Partstream's own file cannot read
+        yield "<!-- run by: tests/client_settings/test_written.py -->"
     yield from (f"```{language}", text.rstrip("\n"), "```", "")
 
 

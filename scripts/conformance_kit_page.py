@@ -71,6 +71,7 @@ failed.
 In the **sandwich** the kit is the model server behind the target and the consumer before it, so every scenario happens
 exactly, faults included, and both sides are compared. It takes one function:
 
+<!-- given: LanguageModelChatProvider, MyProvider -->
 ```python
 def make(upstream: str) -> LanguageModelChatProvider:
     return MyProvider(base_url=upstream)
@@ -102,6 +103,7 @@ in a process of its own.
 Whoever maintains a library that reads the streams of a protocol can test it without a server, a provider or a line of
 this package:
 
+<!-- given: my_library -->
 ```python
 # my_parser.py
 from my_library import StreamReader
@@ -167,6 +169,7 @@ so.
 
 ## In Python
 
+<!-- given: my_provider.py -->
 ```python
 import asyncio
 from partstream.conformance import run

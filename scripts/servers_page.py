@@ -83,8 +83,7 @@ _TRIED_HEAD: Final = """\
 `make servers` starts servers that nobody here wrote, on this machine, and asks each of them the same things: first with
 nothing but its address, then with its protocol named. ✓ is what worked. A number is a fault of that server, which
 stands below the table. – is what cannot be tried there. *In between* puts our own model server behind a proxy: what it
-says directly and through the proxy has to be the same. Anthropic's Messages, which LiteLLM, aimock, fakellm and stubllm
-speak too, cannot be read by Partstream. What the list at the end says of a wire is read all the same.
+says directly and through the proxy has to be the same.
 """
 
 

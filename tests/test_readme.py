@@ -43,7 +43,9 @@ def test_every_link_to_a_file_leads_to_one(page: str) -> None:
 
 def test_every_extra_that_is_installed_is_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", README) for extra in extras.split(",")}
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", page) for extra in extras.split(",")}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == named
     assert named == set(project["optional-dependencies"])
 
 
@@ -69,5 +71,67 @@ def test_every_example_of_the_configuration_file_is_read(text: str, tmp_path: Pa
 def test_every_command_is_in_the_table_of_commands() -> None:
     from partstream.cli import COMMANDS
 
-    shown = set(re.findall(r"`partstream (\w+)", README))
-    assert shown == set(COMMANDS) - {"sidecar"}
+    page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `partstream (\w+)", page, re.MULTILINE)) == set(COMMANDS) - {"sidecar"}
+
+
+def test_every_command_that_it_shows_exists() -> None:
+    from partstream.cli import COMMANDS
+
+    shown = set(re.findall(r"(?:`|^|from \. )partstream (\w+)", README, re.MULTILINE))
+    assert {"demo", "new", "chat", "doctor"} <= shown <= set(COMMANDS)
+
+
+def test_it_stays_short_enough_to_be_read() -> None:
+    assert len(README.splitlines()) <= 160
+
+
+# What the README says of a figure, and the page and the row that it is taken from.
+FIGURES = {
+    "processor time to read a text stream: the openai package / Partstream with its extra `fast`": (
+        "docs/performance.md", "text: openai package / partstream, fast",
+    ),
+    "processor time to read Chat Completions: LiteLLM / Partstream with its extra `fast`": (
+        "docs/performance.md", "chat: LiteLLM / partstream, fast, chunks",
+    ),
+    "the same: `streamText` of the AI SDK 6 / Partstream with its extra `fast`": (
+        "docs/performance.md", "chat: streamText of ai 6, openai-compatible / partstream, fast, chunks",
+    ),
+    "processor time to pass on a word: LiteLLM's proxy / `partstream serve`": (
+        "docs/serving-performance.md", "upstream to client: processor time, LiteLLM / Partstream",
+    ),
+    "memory of an idle server: LiteLLM's proxy / `partstream serve`": (
+        "docs/serving-performance.md", "memory, idle, LiteLLM / Partstream",
+    ),
+    "processor time of a request: LiteLLM's proxy with its database / a hub": (
+        "docs/hub-performance.md", "processor time of a request, LiteLLM / hub",
+    ),
+    "what a hub adds to the first word, where 1 ms was the target": (
+        "docs/hub-performance.md", "added to the first word, median",
+    ),
+}  # fmt: skip
+
+
+def test_every_figure_is_the_one_that_its_page_has() -> None:
+    rows = re.findall(r"^\| (.+?) \| ([\d.]+ \S+) \| \[\w+\]\((docs/[\w-]+\.md)#targets\) \|$", README, re.MULTILINE)
+    assert {what: page for what, _, page in rows} == {what: page for what, (page, _) in FIGURES.items()}
+    for what, figure, page in rows:
+        kept = re.search(
+            rf"^\| {re.escape(FIGURES[what][1])} \| (.+?) \|", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert kept is not None, f"{page} has no row {FIGURES[what][1]}"
+        assert figure == kept[1], f"{what}: {page} says {kept[1]}"
+
+
+def test_every_server_that_is_known_stands_under_the_protocol_that_is_used() -> None:
+    page = (ROOT / "docs/servers.md").read_text(encoding="utf-8").partition("\n## Tried here")[0]
+    known: dict[str, set[str]] = {}
+    for server, protocol in re.findall(r"^\| \*\*(.+?)\*\* \| `[^`]+` \| ([^|]+) \|", page, re.MULTILINE):
+        known.setdefault(protocol, set()).add(server)
+    table = README.partition("| protocol | servers |\n|---|---|\n")[2].partition("\n\n")[0]
+    shown = {}
+    for row in table.splitlines():
+        protocol, servers = row.strip("| ").split(" | ")
+        # A comma inside brackets belongs to a name.
+        shown[protocol] = set(re.split(r", (?![^(]*\))", servers))
+    assert shown == known

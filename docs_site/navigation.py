@@ -1,0 +1,55 @@
+"""The navigation of the site, from the lists of links that a reader of the Markdown sees.
+
+Sphinx wants its tree of pages as directives, which a Git forge would show as blocks of code. So the headings and lists
+of the home page are turned into them while Sphinx reads, and a page that stands for a folder is given the folder's
+pages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+
+# The page that stands for a folder, and the folder.
+FOLDERS = {"docs/clients": "clients", "docs/decisions/README": ".", "docs/security/README": "."}
+
+_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.MULTILINE)
+
+
+def toctree(pages: Iterable[str], *, caption: str = "") -> str:
+    """Returns the directive that puts pages into the navigation."""
+    head = ["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else [])]
+    return "\n".join(["", "", *head, "", *pages, "```", ""])
+
+
+def sections(text: str) -> list[tuple[str, list[str]]]:
+    """Returns the headings of the home page that have a list of pages, each with an entry for each page."""
+    parts = _SECTION.split(text)[1:]
+    found = [
+        (heading, [f"{title.replace('`', '')} <{page}>" for title, page in _ITEM.findall(body)])
+        for heading, body in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    return [(heading, entries) for heading, entries in found if entries]
+
+
+def add_navigation(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Adds the tree of pages to the home page, and to a page that stands for a folder."""
+    if docname == app.config.root_doc:
+        content[0] += "".join(toctree(entries, caption=heading) for heading, entries in sections(content[0]))
+    elif (folder := FOLDERS.get(docname)) is not None:
+        page = Path(app.srcdir, docname)
+        names = sorted(path.stem for path in (page.parent / folder).glob("*.md") if path.stem != page.name)
+        content[0] += toctree(f"{folder}/{name}" for name in names)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Registers this extension."""
+    app.connect("source-read", add_navigation)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,198 @@
+"""The site of the docs: built strictly, whole, and sufficient to itself.
+
+Building takes longer than most of the suite's parts, so what needs the built site runs with `make docs-check`; what the
+sources alone can show runs always.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from docs_site import navigation, public_names
+
+import partstream
+from extent import IS_WHOLE
+from offences import assert_none
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCS = PROJECT / "docs"
+REFERENCE = (DOCS / "reference/python.md").read_text(encoding="utf-8")
+HOME = (DOCS / "index.md").read_text(encoding="utf-8")
+LOADING = {
+    ("script", "src"),
+    ("img", "src"),
+    ("source", "srcset"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("use", "href"),
+}
+
+
+def test_the_reference_names_every_public_name_once() -> None:
+    assert sorted(public_names.names_of(REFERENCE)) == sorted(partstream.__all__)
+
+
+def test_a_name_that_is_no_class_and_no_function_has_a_docstring_below_its_assignment() -> None:
+    directives = {name: public_names.directive(name) for name in partstream.__all__}
+    names = {name: text.splitlines() for name, text in directives.items() if "py:data" in text}
+    assert {"Chunk", "PROTOCOLS", "ToolLoopEvent", "__version__"} <= set(names)
+    assert_none(name for name, lines in names.items() if not "".join(lines[3:]).strip())
+
+
+def test_the_home_page_leads_to_every_page_of_the_docs_by_its_lists() -> None:
+    entries = [entry for _, pages in navigation.sections(HOME) for entry in pages]
+    listed = {(DOCS / f"{re.search('<(.*)>', entry)[1]}.md").resolve() for entry in entries}  # type: ignore[index]
+    folders = {(PROJECT / page).parent / folder for page, folder in navigation.FOLDERS.items()}
+    in_folders = {page.resolve() for folder in folders for page in folder.glob("*.md")}
+    wanted = {PROJECT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    wanted |= set(DOCS.rglob("*.md")) - {DOCS / "index.md"}
+    assert_none(str(page.relative_to(PROJECT)) for page in sorted(wanted - listed - in_folders))
+
+
+def test_the_list_of_decisions_is_whole_and_has_their_titles() -> None:
+    listed = re.findall(
+        r"^- \[(.+)\]\((.+)\)$", (DOCS / "decisions/README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    pages = sorted((DOCS / "decisions").glob("0*.md"))
+    assert listed == [
+        (page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# "), page.name) for page in pages
+    ]
+
+
+class _Page(HTMLParser):
+    """What one page of the site names: its anchors, what it links to, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if value is None:
+                continue
+            if name in {"id", "name"}:
+                self.anchors.add(value)
+            if (tag, name) == ("a", "href"):
+                self.links.append(value)
+            elif (tag, name) in LOADING:
+                self.loads.append(value)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not IS_WHOLE:
+        pytest.skip("building the site takes half a minute: make docs-check")
+    folder = tmp_path_factory.mktemp("site")
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-c",
+        "docs_site",
+        "-d",
+        folder / "read",
+    ]
+    command += [".", folder / "site"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=280, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, _Page]:
+    return {path: _Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+
+
+def _broken(path: Path, target: str, pages: dict[Path, _Page]) -> bool:
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return False
+    file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if parts.fragment and file in pages:
+        return unquote(parts.fragment) not in pages[file].anchors
+    return not file.is_file()
+
+
+@pytest.mark.timeout(300)
+def test_every_link_and_anchor_of_the_built_site_leads_somewhere(site: Path, pages: dict[Path, _Page]) -> None:
+    assert len(pages) > 100
+    assert_none(
+        f"{path.relative_to(site)}: {target}"
+        for path, page in pages.items()
+        for target in {*page.links, *page.loads}
+        if _broken(path, target, pages)
+    )
+
+
+@pytest.mark.timeout(300)
+def test_no_page_loads_anything_from_another_host(site: Path, pages: dict[Path, _Page]) -> None:
+    far = re.compile(r"^(?:https?:)?//")
+    named = re.compile(r"(?:url\(\s*|@import\s+)['\"]?([^'\")\s;]+)")
+    styles = {path: named.findall(path.read_text(encoding="utf-8")) for path in site.rglob("*.css")}
+    loaded = {path: page.loads for path, page in pages.items()} | styles
+    assert any(styles.values())
+    assert_none(
+        f"{path.relative_to(site)}: {target}" for path, loads in loaded.items() for target in loads if far.match(target)
+    )
+
+
+@pytest.mark.timeout(300)
+def test_the_search_finds_every_page_of_the_docs(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert f'"{page.relative_to(PROJECT).with_suffix("").as_posix()}"' in index
+    assert re.search(r'"?cancel"?:', index)
+
+
+@pytest.mark.timeout(300)
+def test_a_reader_reaches_every_page_of_the_docs_from_the_home_page(site: Path, pages: dict[Path, _Page]) -> None:
+    waiting, reached = [site / "index.html"], set()
+    while waiting:
+        path = waiting.pop()
+        if path in reached or path not in pages:
+            continue
+        reached.add(path)
+        links = [urlsplit(target) for target in pages[path].links]
+        waiting += [(path.parent / unquote(to.path)).resolve() for to in links if to.path and not to.scheme]
+    wanted = {site / page.relative_to(PROJECT).with_suffix(".html") for page in DOCS.rglob("*.md")}
+    assert_none(str(page.relative_to(site)) for page in sorted(wanted - reached))
+
+
+class _Described(HTMLParser):
+    """The text below each public name of the reference."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self._name = ""
+        self._body = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        name = dict(attrs).get("id") or ""
+        if tag == "dt" and name.startswith("partstream."):
+            self._name, self._body = name, False
+        elif tag == "dd":
+            self._body = True
+
+    def handle_data(self, data: str) -> None:
+        if self._name and self._body:
+            self.texts[self._name] = self.texts.get(self._name, "") + data.strip()
+
+
+@pytest.mark.timeout(300)
+def test_every_public_name_is_described_in_the_built_reference(site: Path) -> None:
+    described = _Described((site / "docs/reference/python.html").read_text(encoding="utf-8")).texts
+    assert_none(name for name in partstream.__all__ if not described.get(f"partstream.{name}"))
