@@ -1,0 +1,1 @@
+"""Checks what a release gives to strangers: wheel, source distribution, extension; for `make release-check`."""

@@ -1,0 +1,158 @@
+"""The command behind `make release-check`: builds a release twice, and looks into it as a stranger would.
+
+It ends with code 1 when something must not be released; dist/ then has the artifacts all the same, to look into.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+from scripts.build_vsix import BUNDLED, source_date_epoch
+
+from release.bill import bill_of_materials, packages_of_npm
+from release.building import ROOT, BuildFailedError, build, differences
+from release.comparing import sha256
+from release.contents import faults_of_sdist, faults_of_vsix
+from release.licences import fault_of_licence, required_packages
+from release.pythons import found_pythons, missing_pythons
+from release.trials import command_without_network
+from release.versions import SOURCE, faults_of_versions, version_places
+from release.wheelhouse import WheelhouseError, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["check"]
+
+_DIST: Final = ROOT / "dist"
+_LONGEST: Final = 1_800
+"""Seconds that the trials of all artifacts on all Pythons may take."""
+
+
+@click.command()
+def main() -> None:
+    """Builds a release twice, checks what is in it, and writes its hashes and its bill of materials."""
+    sys.exit(1 if check(click.echo) else 0)
+
+
+def check(say: Callable[[str], object]) -> list[str]:
+    """Checks a release, and leaves its artifacts and their hashes in dist/.
+
+    Args:
+        say: Is told what begins, and what was found.
+
+    Returns:
+        The faults; none if it can be released.
+    """
+    faults: list[str] = []
+
+    def part(title: str, run: Callable[[], list[str]]) -> None:
+        say(f"==> {title}")
+        begun = time.monotonic()
+        found = run()
+        faults.extend(found)
+        for fault in found:
+            say(f"  FAULT: {fault}")
+        say(f"<== {title}: {time.monotonic() - begun:.0f} s, {len(found) or 'no'} fault{'s' * (len(found) != 1)}")
+
+    artifacts: list[Path] = []
+    part("the version in all places", lambda: _versions(say))
+    part("two builds of each artifact", lambda: _built_twice(artifacts, say))
+    part("the contents", lambda: _contents(artifacts))
+    part("the licences", lambda: _licences(say))
+    missing = missing_pythons(found_pythons())
+    if artifacts:
+        part("each artifact in empty environments, without a network", lambda: _trials(artifacts, say))
+        part("the bill of materials and the hashes", lambda: _hashes(artifacts, say))
+    if missing:
+        say(f"left out, because this machine does not have it: Python {', '.join(missing)}")
+    say(f"{len(faults)} faults: this must not be released" if faults else "no faults: this can be released")
+    return faults
+
+
+def _versions(say: Callable[[str], object]) -> list[str]:
+    places = version_places(ROOT)
+    for place, version in places.items():
+        say(f"  {version:10} {place}")
+    return faults_of_versions(places)
+
+
+def _built_twice(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            first, second = (build(Path(folder) / str(which), which) for which in (0, 1))
+        except BuildFailedError as error:
+            return [str(error)]
+        _DIST.mkdir(exist_ok=True)
+        for path in first:
+            say(f"  {path.stat().st_size:>10,} bytes {path.name}")
+            artifacts.append(Path(shutil.copyfile(path, _DIST / path.name)))
+        return differences(first, second)
+
+
+def _contents(artifacts: list[Path]) -> list[str]:
+    found: list[str] = []
+    for path in artifacts:
+        if path.suffix == ".gz":
+            with tarfile.open(path) as tar:
+                found += [f"{path.name}: {fault}" for fault in faults_of_sdist(tar.getnames())]
+            continue
+        with zipfile.ZipFile(path) as archive:
+            faults_of = faults_of_vsix if path.suffix == ".vsix" else faults_of_sdist
+            found += [f"{path.name}: {fault}" for fault in faults_of(archive.namelist())]
+    return found
+
+
+def _licences(say: Callable[[str], object]) -> list[str]:
+    found: list[str] = []
+    of_npm = packages_of_npm(ROOT)
+    for package in [*required_packages(["partstream", *BUNDLED]), *of_npm]:
+        kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
+        say(f"  {package.name:20} {package.version:10} {kept:10} {package.licence}")
+        if fault := fault_of_licence(package.licence):
+            found.append(f"{package.name} {package.version} ({kept}): {fault}")
+    return found
+
+
+def _trials(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path in artifacts:
+            shutil.copyfile(path, folder / path.name)
+        try:
+            say(f"  {len(fill(folder / 'wheelhouse'))} wheels, hashes checked")
+        except WheelhouseError as error:
+            return [str(error)]
+        done = subprocess.run(command_without_network(folder), cwd=ROOT, timeout=_LONGEST, check=False)
+        written = folder / "faults.json"
+        if done.returncode or not written.exists():
+            return [f"the trials ended with code {done.returncode}"]
+        found: list[str] = json.loads(written.read_text(encoding="utf-8"))
+        return found
+
+
+def _hashes(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
+    version = version_places(ROOT)[SOURCE]
+    bill = _DIST / f"partstream-{version}.cdx.json"
+    packages = required_packages(["partstream", *BUNDLED])
+    hashes = {path.name: sha256(path) for path in artifacts}
+    text = bill_of_materials(version, source_date_epoch(), packages, packages_of_npm(ROOT), hashes)
+    bill.write_text(text, encoding="utf-8")
+    lines = [f"{one}  {name}" for name, one in {**hashes, bill.name: sha256(bill)}.items()]
+    (_DIST / "SHA256SUMS").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    say("\n".join(f"  {line}" for line in lines))
+    return []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The Pythons of this machine, and those that a release supports and this machine does not have."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+__all__ = ["SUPPORTED", "found_pythons", "missing_pythons"]
+
+SUPPORTED: Final = ("3.11", "3.12", "3.13", "3.14")
+"""The versions of Python that a release supports."""
+
+_PROBE: Final = "import sys; print(*sys.version_info[:2], sep='.')"
+
+
+def found_pythons() -> dict[str, str]:
+    """The path of a Python for each supported version that is here: our own, one of the PATH, or one of pyenv."""
+    on_path = [shutil.which(f"python{version}") for version in SUPPORTED]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    # What is on the PATH may be a shim of pyenv, which knows only the versions that are switched on.
+    of_pyenv = sorted(map(str, pyenv.glob("3.*/bin/python")))
+    found: dict[str, str] = {}
+    for candidate in [getattr(sys, "_base_executable", sys.executable), *of_pyenv, *filter(None, on_path)]:
+        run = subprocess.run([candidate, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False)
+        version = run.stdout.strip()
+        if run.returncode == 0 and version in SUPPORTED:
+            found.setdefault(version, candidate)
+    return {version: found[version] for version in SUPPORTED if version in found}
+
+
+def missing_pythons(found: dict[str, str]) -> list[str]:
+    """The supported versions that were not found."""
+    return [version for version in SUPPORTED if version not in found]

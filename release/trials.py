@@ -1,0 +1,206 @@
+"""Installs each artifact into an empty environment of each Python, without a network, and does its main job there.
+
+Runs as a process of its own, `python -m release.trials FOLDER`, which has no network but loopback where the system lets
+it: FOLDER has the artifacts, and the wheelhouse; faults go to FOLDER/faults.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from clients.agents.isolation import bring_up_loopback
+from scripts.build_vsix import BUNDLED
+
+from partstream.hosts.vscode.methods import PROTOCOL_VERSION
+from release.pythons import found_pythons
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ISOLATED", "TrialError", "command_without_network", "try_all", "version_of_sidecar"]
+
+ISOLATED: Final = "PARTSTREAM_RELEASE_ISOLATED"
+"""The variable that says that this process has a network of its own, with nothing on it."""
+
+_LONGEST: Final = 120
+"""Seconds that one step may take."""
+_ANSWER: Final = "Hello from Partstream!"
+
+
+class TrialError(Exception):
+    """An artifact does not do its job where it was installed; the message says what it did."""
+
+
+def command_without_network(folder: Path) -> list[str]:
+    """The command that tries the artifacts of a folder, in a network of its own if the system has one to give."""
+    command = [sys.executable, "-m", "release.trials", str(folder)]
+    unshare = shutil.which("unshare")
+    if unshare is None or not sys.platform.startswith("linux"):
+        return command
+    own = [unshare, "--user", "--map-root-user", "--net"]
+    if subprocess.run([*own, "true"], capture_output=True, check=False).returncode:
+        return command
+    return [*own, "env", f"{ISOLATED}=1", *command]
+
+
+def try_all(folder: Path) -> list[str]:
+    """Tries each artifact of a folder on each Python of this machine.
+
+    Args:
+        folder: The wheel, the source distribution, the .vsix, and the folder `wheelhouse`.
+
+    Returns:
+        What did not work, with the artifact and the Python.
+    """
+    faults: list[str] = []
+    for version, python in found_pythons().items():
+        for artifact in sorted(path for path in folder.iterdir() if path.suffix in {".whl", ".gz", ".vsix"}):
+            begun = time.monotonic()
+            said = "works"
+            with tempfile.TemporaryDirectory() as empty:
+                try:
+                    if artifact.suffix == ".vsix":
+                        _try_extension(artifact, python, Path(empty))
+                    else:
+                        _try_package(artifact, folder / "wheelhouse", python, Path(empty))
+                except TrialError as error:
+                    said = "FAULT"
+                    faults.append(f"{artifact.name} on Python {version}: {error}")
+            print(f"  Python {version}  {said}  {time.monotonic() - begun:5.1f} s  {artifact.name}", flush=True)  # noqa: T201
+    return faults
+
+
+def _try_package(artifact: Path, wheelhouse: Path, python: str, empty: Path) -> None:
+    environment = empty / "environment"
+    _run([python, "-m", "venv", "--without-pip", str(environment)], {}, empty)
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-index"]
+    sources = ["--disable-pip-version-check", "--find-links", str(wheelhouse), str(artifact)]
+    # The settings of this machine may name other places to look for packages.
+    _run([*pip, *sources], {"PIP_CONFIG_FILE": os.devnull}, empty)
+    command = str(programs / "partstream")
+    shown = _run([command, "demo", "--fast"], {"PYTHONWARNINGS": "error"}, empty)
+    if shown.count("tool call") < 2:
+        message = f"partstream demo showed fewer than two tool calls: {shown[-300:]}"
+        raise TrialError(message)
+    _chat(command, empty)
+
+
+def _chat(command: str, empty: Path) -> None:
+    upstream = [command, "upstream", "--port", "0", "--json"]
+    environment = _environment({"PYTHONWARNINGS": "error"}, empty)
+    with subprocess.Popen(upstream, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            if not line:
+                message = "partstream upstream ended before it listened"
+                raise TrialError(message)
+            asked = [command, "chat", "--base-url", json.loads(line)["base_url"], "--model", "small", "Hi"]
+            answer = _run(asked, {"PYTHONWARNINGS": "error"}, empty)
+        finally:
+            process.kill()
+    if not answer.startswith(_ANSWER):
+        message = f"partstream chat answered {answer[:200]!r}, expected {_ANSWER!r}"
+        raise TrialError(message)
+
+
+def _try_extension(artifact: Path, python: str, empty: Path) -> None:
+    with zipfile.ZipFile(artifact) as archive:
+        archive.extractall(empty)
+    libraries = empty / "extension" / "bundled" / "libs"
+    wanted = json.loads((empty / "extension" / "package.json").read_text(encoding="utf-8"))["version"]
+    said = version_of_sidecar(python, libraries, empty)
+    if said != wanted:
+        message = f"the sidecar says version {said}, expected {wanted}"
+        raise TrialError(message)
+    # The sidecar imports some of them only when it asks a server.
+    imports = ", ".join(name.replace("-", "_") for name in BUNDLED)
+    command = [python, "-P", "-S", "-s", "-W", "error", "-c", f"import {imports}"]
+    _run(command, {"PYTHONPATH": str(libraries)}, empty)
+
+
+def version_of_sidecar(python: str, libraries: Path, empty: Path) -> str:
+    """Starts the sidecar of an unpacked extension as VS Code would, and returns the version that it says.
+
+    Args:
+        python: The interpreter; what is installed in it is not seen.
+        libraries: The bundled packages.
+        empty: The folder to run in, which is its home too.
+
+    Raises:
+        TrialError: It does not answer, or not with a version.
+    """
+    info = {"clientInfo": {"name": "release", "version": "1"}, "vscodeVersion": "1.127.0"}
+    params = {"protocolVersion": PROTOCOL_VERSION, "configuration": {"providers": []}, **info}
+    sent = b"".join(
+        b"Content-Length: %d\r\n\r\n%s" % (len(content), content)
+        for content in (
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode(),
+            json.dumps({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}).encode(),
+            json.dumps({"jsonrpc": "2.0", "method": "exit"}).encode(),
+        )
+    )
+    command = [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.hosts.vscode"]
+    environment = _environment({"PYTHONPATH": str(libraries)}, empty)
+    try:
+        done = subprocess.run(
+            command, cwd=empty, env=environment, input=sent, capture_output=True, timeout=_LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"the sidecar took longer than {_LONGEST} s"
+        raise TrialError(message) from error
+    for piece in done.stdout.split(b"\r\n\r\n")[1:]:
+        message, _ = json.JSONDecoder().raw_decode(piece.decode())
+        if message.get("id") == 1 and "result" in message:
+            return str(message["result"]["serverInfo"]["version"])
+    last = done.stderr.decode(errors="replace").strip()[-500:]
+    message = f"the sidecar ended with code {done.returncode} and did not answer initialize: {last}"
+    raise TrialError(message)
+
+
+def _environment(more: Mapping[str, str], empty: Path) -> dict[str, str]:
+    """A home without settings, and of the variables of this machine only those that find programs."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(empty), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def _run(command: list[str], more: Mapping[str, str], empty: Path) -> str:
+    name = " ".join(Path(word).name for word in command[:4])
+    try:
+        done = subprocess.run(
+            command,
+            cwd=empty,
+            env=_environment(more, empty),
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"{name} took longer than {_LONGEST} s"
+        raise TrialError(message) from error
+    if done.returncode:
+        message = f"{name} ended with code {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
+        raise TrialError(message)
+    return done.stdout
+
+
+def main() -> None:
+    """Tries the artifacts of the folder that is named, and writes the faults there."""
+    if os.environ.get(ISOLATED):
+        bring_up_loopback()
+    folder = Path(sys.argv[1])
+    (folder / "faults.json").write_text(json.dumps(try_all(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

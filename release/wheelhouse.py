@@ -1,0 +1,53 @@
+"""A folder of wheels, hashes checked, from which a release is installed without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from scripts.build_vsix import locked
+
+from release.licences import required_packages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["WheelhouseError", "fill"]
+
+_LONGEST = 300
+"""Seconds that the packages may take to arrive."""
+
+
+class WheelhouseError(Exception):
+    """The packages cannot be had; the message has the last words of pip."""
+
+
+def fill(folder: Path) -> list[str]:
+    """Fetches what the package and its source distribution need to be installed, as requirements.lock names it.
+
+    Args:
+        folder: Where the wheels go.
+
+    Returns:
+        The names of the wheels.
+
+    Raises:
+        WheelhouseError: One of them cannot be had, or has another hash.
+    """
+    # The source distribution is built where it is installed, and so needs what builds it.
+    names = [package.name for package in required_packages(["partstream", "hatchling"])]
+    folder.mkdir(parents=True)
+    requirements = folder / "requirements.txt"
+    requirements.write_text("".join(locked(name) for name in names), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    wanted = ["--require-hashes", "--only-binary", ":all:", "--dest", str(folder), "--requirement", str(requirements)]
+    done = subprocess.run(
+        [*pip, *wanted], env=os.environ, capture_output=True, text=True, timeout=_LONGEST, check=False
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        message = f"the wheels of requirements.lock cannot be fetched: {last}"
+        raise WheelhouseError(message)
+    return sorted(path.name for path in folder.glob("*.whl"))

@@ -1,0 +1,229 @@
+"""What `make release-check` refuses: a version that differs, two builds that differ, a stray file, a licence."""
+
+import json
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from release.bill import bill_of_materials, packages_of_npm
+from release.comparing import first_difference
+from release.contents import faults_of_sdist, faults_of_vsix
+from release.licences import fault_of_licence, licence_of, required_packages
+from release.pythons import found_pythons, missing_pythons
+from release.trials import TrialError, version_of_sidecar
+from release.versions import SOURCE, faults_of_versions, version_places
+from scripts.build_vsix import BUNDLED, make_reproducible
+
+ROOT = Path(__file__).parent.parent
+
+ANY_DATE = (2026, 11, 23, 12, 0, 0)
+
+
+def _zip(path: Path, entries: dict[str, str], date: tuple[int, int, int, int, int, int] = ANY_DATE) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(zipfile.ZipInfo(name, date), content)
+    return path
+
+
+# ---- versions ----
+
+
+def _tree(root: Path, *, source: str = "1.2.0", lock: str = "1.2.0") -> Path:
+    (root / SOURCE).parent.mkdir(parents=True)
+    (root / SOURCE).write_text(f'__version__ = "{source}"\n' if source else "")
+    (root / "extension").mkdir()
+    (root / "extension" / "package.json").write_text(json.dumps({"version": "1.2.0"}))
+    packages = {"": {"version": lock}}
+    (root / "extension" / "package-lock.json").write_text(json.dumps({"version": "1.2.0", "packages": packages}))
+    (root / "CHANGELOG.md").write_text("# Changelog\n\n## [1.2.0] - 2026-01-01\n\n## [1.1.0] - 2025-01-01\n")
+    return root
+
+
+def test_every_place_of_the_project_says_the_same_version():
+    assert faults_of_versions(version_places(ROOT)) == []
+
+
+def test_a_place_that_says_another_version_is_named_with_what_it_says(tmp_path: Path):
+    (fault,) = faults_of_versions(version_places(_tree(tmp_path, lock="1.1.9")))
+    assert fault == (
+        "extension/package-lock.json, its root package: the version is 1.1.9, expected 1.2.0 as in "
+        "src/partstream/_version.py"
+    )
+
+
+def test_a_source_without_a_version_is_the_one_fault(tmp_path: Path):
+    assert faults_of_versions(version_places(_tree(tmp_path, source=""))) == [
+        'src/partstream/_version.py: no line __version__ = "..."'
+    ]
+
+
+# ---- two builds ----
+
+
+def test_two_builds_with_the_same_bytes_do_not_differ(tmp_path: Path):
+    assert first_difference(_zip(tmp_path / "a.whl", {"x": "1"}), _zip(tmp_path / "b.whl", {"x": "1"})) == ""
+
+
+@pytest.mark.parametrize(
+    ("entries", "date", "said"),
+    [
+        ({"a": "1", "b": "3", "c": "4"}, ANY_DATE, "b: the content differs: "),
+        ({"a": "1", "b": "2", "c": "3"}, (2026, 11, 23, 12, 0, 2), "a: the date differs: "),
+        ({"a": "1", "c": "3", "b": "2"}, ANY_DATE, "the entries are not the same: b in one, c in the other"),
+        ({"a": "1", "b": "2"}, ANY_DATE, "the entries are not the same: c in one, nothing in the other"),
+    ],
+    ids=["content", "date", "order", "fewer"],
+)
+def test_of_two_builds_the_first_entry_that_differs_is_named(tmp_path: Path, entries, date, said):
+    one = _zip(tmp_path / "one.vsix", {"a": "1", "b": "2", "c": "3"})
+    assert first_difference(one, _zip(tmp_path / "other.vsix", entries, date)).startswith(said)
+
+
+def test_a_file_of_a_source_distribution_with_another_mode_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("same")
+    paths = [tmp_path / "one.tar.gz", tmp_path / "other.tar.gz"]
+    for path, mode in zip(paths, (0o644, 0o600), strict=True):
+        (tmp_path / "file").chmod(mode)
+        with tarfile.open(path, "w:gz") as tar:
+            tar.add(tmp_path / "file", "p/file")
+    assert first_difference(*paths) == "p/file: the mode differs: 0o644 in one, 0o600 in the other"
+
+
+def test_a_package_that_is_written_anew_is_the_same_whatever_its_order_dates_and_modes(tmp_path: Path):
+    one = _zip(tmp_path / "one.vsix", {"b": "2", "a": "1"})
+    other = _zip(tmp_path / "other.vsix", {"a": "1", "b": "2"}, (2020, 1, 1, 0, 0, 0))
+    for path in (one, other):
+        make_reproducible(path, 1_700_000_000)
+    assert one.read_bytes() == other.read_bytes()
+    with zipfile.ZipFile(one) as archive:
+        assert {entry.filename: archive.read(entry) for entry in archive.infolist()} == {"a": b"1", "b": b"2"}
+        assert {entry.date_time for entry in archive.infolist()} == {(2023, 11, 14, 22, 13, 20)}
+
+
+# ---- contents ----
+
+
+def test_the_extension_with_a_picture_and_its_libraries_may_be_packed():
+    libraries = [
+        "partstream/py.typed",
+        "typing_extensions.py",
+        "h11-0.16.0.dist-info/METADATA",
+        "partstream/testing/a.py",
+    ]
+    names = [f"extension/bundled/libs/{name}" for name in libraries]
+    assert faults_of_vsix([*names, "extension/package.json", "extension/changelog.md", "extension/media/a.png"]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("extension/src/extension.ts", "neither the extension's own, nor a picture, nor a library"),
+        ("extension/dist/extension.js.map", "neither the extension's own, nor a picture, nor a library"),
+        ("extension/bundled/libs/click/core.py", "click is not among the packages that the sidecar imports"),
+        (
+            "extension/bundled/libs/rich-15.0.dist-info/METADATA",
+            "rich is not among the packages that the sidecar imports",
+        ),
+        ("extension/bundled/libs/h11/tests/test_a.py", "tests of a package"),
+        ("extension/bundled/libs/h11/__pycache__/a.py", "a cache: __pycache__"),
+        ("extension/bundled/libs/h11/a.pyc", "bytecode, which fits one Python"),
+        ("extension/bundled/libs/h11/a.so", "compiled code, which fits one platform"),
+    ],
+)
+def test_what_the_sidecar_does_not_need_is_not_packed(name: str, said: str):
+    assert faults_of_vsix([name, "extension/readme.md"]) == [f"{name}: {said}"]
+
+
+def test_a_source_distribution_holds_tests_and_no_caches():
+    names = ["p-1/tests/test_a.py", "p-1/tests/__pycache__/a.pyc", "p-1/docs/.pytest_cache/README.md"]
+    assert faults_of_sdist(names) == [
+        "p-1/docs/.pytest_cache/README.md: a cache: .pytest_cache",
+        "p-1/tests/__pycache__/a.pyc: a cache: __pycache__",
+    ]
+
+
+# ---- licences ----
+
+
+@pytest.mark.parametrize(
+    "licence", ["MIT", "Apache-2.0 AND BSD-3-Clause", "GPL-2.0-only OR MIT", "(GPL-3.0-only OR ISC) AND MIT"]
+)
+def test_a_permissive_licence_is_allowed_and_so_is_a_choice_of_one(licence: str):
+    assert fault_of_licence(licence) == ""
+
+
+@pytest.mark.parametrize(
+    ("licence", "said"),
+    [
+        ("GPL-3.0-only", "its licence is not allowed: GPL-3.0-only"),
+        ("MIT AND LGPL-3.0-only", "its licence is not allowed: MIT AND LGPL-3.0-only"),
+        ("GPL-2.0-only WITH Classpath-exception-2.0", "its licence is not allowed: GPL-2.0-only WITH Classpath-exce"),
+        ("Proprietary", "its licence is not allowed: Proprietary"),
+        ("MIT AND (", "its licence is no SPDX expression: MIT AND ("),
+        ("", "names no licence"),
+    ],
+)
+def test_a_licence_that_is_copyleft_or_unknown_is_refused(licence: str, said: str):
+    assert fault_of_licence(licence).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("headers", "licence"),
+    [
+        ({"License-Expression": ["MIT"], "License": ["Other"]}, "MIT"),
+        ({"Classifier": ["Typing :: Typed", "License :: OSI Approved :: MIT License"]}, "MIT"),
+        ({"License": ["BSD-3-Clause"]}, "BSD-3-Clause"),
+        ({"License": ["Copyright 2020\nA licence"]}, ""),
+        ({"Classifier": ["License :: OSI Approved :: BSD License"]}, "License :: OSI Approved :: BSD License"),
+    ],
+    ids=["expression", "classifier", "name", "whole text", "which BSD"],
+)
+def test_the_licence_is_read_from_the_metadata_wherever_it_stands(headers: dict[str, list[str]], licence: str):
+    assert licence_of(headers) == licence
+
+
+def test_everything_that_is_bundled_or_required_may_be_given_away():
+    packages = required_packages(["partstream", *BUNDLED])
+    assert {"click", "rich", "httpx2", "h11", "typing-extensions"} <= {package.name for package in packages}
+    assert [package for package in packages if fault_of_licence(package.licence)] == []
+
+
+# ---- Pythons and trials ----
+
+
+def test_a_supported_python_that_the_machine_does_not_have_is_named():
+    ours = ".".join(map(str, sys.version_info[:2]))
+    assert ours in found_pythons()
+    assert missing_pythons({"3.11": "python3.11", "3.13": "python3.13"}) == ["3.12", "3.14"]
+
+
+def test_a_sidecar_without_its_libraries_is_a_fault_that_says_what_is_missing(tmp_path: Path):
+    with pytest.raises(TrialError, match=r"did not answer initialize: .*No module named 'partstream'"):
+        version_of_sidecar(sys.executable, tmp_path / "no-libraries", tmp_path)
+
+
+# ---- the bill of materials ----
+
+
+def test_the_bill_names_every_package_with_licence_and_hashes_and_is_the_same_each_time():
+    packages, of_npm = required_packages(["partstream"]), packages_of_npm(ROOT)
+    artifacts = {"partstream-1.2.0.vsix": "0" * 64}
+    text = bill_of_materials("1.2.0", 1_700_000_000, packages, of_npm, artifacts)
+    assert text == bill_of_materials("1.2.0", 1_700_000_000, packages, of_npm, artifacts)
+    bill = json.loads(text)
+    assert (bill["bomFormat"], bill["metadata"]["timestamp"][:10]) == ("CycloneDX", "2023-11-14")
+    assert bill["metadata"]["component"]["components"][0]["hashes"][0]["content"] == "0" * 64
+    listed = {component["name"]: component for component in bill["components"]}
+    assert set(listed) == {package.name for package in [*packages, *of_npm]}
+    assert listed["h11"]["licenses"] == [{"expression": "MIT"}]
+    assert all(listed[package.name]["hashes"] for package in packages)
+    assert {name for name, one in listed.items() if one["properties"][0]["value"] == "false"} >= {"click", "rich"}
+
+
+def test_the_packages_of_npm_in_the_extension_may_be_given_away():
+    packages = packages_of_npm(ROOT)
+    assert [package.name for package in packages] == ["vscode-jsonrpc"]
+    assert [package for package in packages if fault_of_licence(package.licence)] == []
