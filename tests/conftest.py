@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from recordings import count_recordings
 
-pytest_plugins = ["inspector.browser"]
+pytest_plugins = ["hub.stores", "inspector.browser"]
 
 # How long an example takes depends on what else the machine does. Each run makes up other examples; who wants more of
 # them at once says `make test-python TESTS="tests/protocols --hypothesis-profile=thorough"`.

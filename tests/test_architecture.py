@@ -49,8 +49,10 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"provider_files"}),
     frozenset({"reloaded_provider"}),
     frozenset({"consumer", "upstreams", "rpc"}),
-    frozenset({"configuration", "connecting", "inspector"}),
-    frozenset({"client_settings", "hosts", "projects", "serving"}),
+    frozenset({"configuration", "connecting", "inspector", "joining"}),
+    frozenset({"client_settings", "projects", "serving"}),
+    frozenset({"hub"}),
+    frozenset({"hosts"}),
     frozenset({"testing", "recorder"}),
     frozenset({"conformance"}),
     frozenset({"cli"}),
@@ -184,6 +186,43 @@ def test_importing_the_package_loads_no_library_and_no_event_loop() -> None:
 def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
     loaded = _loaded(["partstream.cli"])
     assert not loaded & {"httpx2", "asyncio", "rich", "h11", "msgspec"}
+
+
+HUB_MAY_IMPORT = CORE | {
+    "_version",
+    "error_facts",
+    "hub",
+    "kept_answer",
+    "kept_folder",
+    "models",
+    "pages",
+    "serving",
+    "tokens",
+    "upstreams",
+    "user_folders",
+}
+
+
+def test_the_hub_imports_the_server_and_nothing_beside_it() -> None:
+    """It knows people and money; a host, a command or a client's settings have no place in it."""
+    hub = [path for path in INNER if _room(_name(path)) == "hub"]
+    assert_none(
+        f"{_name(path)} imports {module}"
+        for path in hub
+        for module in _imports(path)
+        if module.split(".")[0] == "partstream" and _room(module) not in HUB_MAY_IMPORT
+    )
+
+
+def test_one_module_imports_the_driver_of_postgres() -> None:
+    importing = {_name(path) for path in MODULES if any(name.split(".")[0] == "psycopg" for name in _imports(path))}
+    assert importing <= {"partstream.hub.store.postgres"}
+
+
+def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
+    loaded = _loaded(["partstream", "partstream.serving.app"])
+    assert "partstream.serving.app" in loaded
+    assert not {name for name in loaded if name.startswith(("partstream.hub", "psycopg"))}
 
 
 # ---- how large things are ----

@@ -24,6 +24,9 @@ MODULES = [
     if path.stem != "__main__"
 ]
 
+NEEDS_MORE = {"partstream.hosts.ray"}
+"""What cannot be imported here: Ray is in the environment of `make ray` alone, which uses what it exports."""
+
 
 @cache
 def _source(module: str) -> ast.Module:
@@ -64,6 +67,8 @@ def _wrong_exports(module: str) -> Iterator[str]:
         yield f"{module}.__all__ is not sorted"
     if len(names) != len(set(names)):
         yield f"{module}.__all__ names something twice"
+    if module in NEEDS_MORE:
+        return
     loaded: Any = import_module(module)
     for name in names:
         if not hasattr(loaded, name):
