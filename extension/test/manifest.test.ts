@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { helpPage } from "../src/help";
 
+type Media = { markdown: string } | { image: Record<string, string>; altText: string };
+
 const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = JSON.parse(read("package.json")) as {
   version: string;
@@ -18,7 +20,7 @@ const manifest = JSON.parse(read("package.json")) as {
     commands: { command: string; title: string; enablement?: string }[];
     menus: Record<string, unknown>;
     walkthroughs: {
-      steps: { description: string; when?: string; media: { markdown: string }; completionEvents: string[] }[];
+      steps: { description: string; when?: string; media: Media; completionEvents: string[] }[];
     }[];
     configuration: { properties: Record<string, { scope?: string }> };
     languageModelChatProviders: {
@@ -32,6 +34,8 @@ const manifest = JSON.parse(read("package.json")) as {
   };
 };
 const { contributes } = manifest;
+/** The themes in which VS Code shows the picture of a walkthrough. */
+const THEMES = ["dark", "hc", "hcLight", "light"];
 
 test("the manifest needs no proposal, no other extension, and runs where the folder is", () => {
   assert.deepEqual(
@@ -76,10 +80,22 @@ test("VS Code's own Add Models opens ours, and asks its own questions where it n
 test("every page of the walkthrough is packed, and each of its buttons runs a command that there is", () => {
   const known = contributes.commands.map(({ command }) => command);
   for (const { description, media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
-    assert.ok(read(media.markdown).trim() !== "" && manifest.files.includes("media/**"));
+    for (const file of "markdown" in media ? [media.markdown] : Object.values(media.image)) {
+      assert.ok(read(file).trim() !== "" && manifest.files.includes("media/**"));
+    }
     const commands = [...description.matchAll(/\(command:([\w.]+)\)/g)].map(([, command]) => command ?? "");
     assert.ok(commands.length > 0, description);
     for (const command of commands) assert.ok(known.includes(command) || command.startsWith("workbench."), command);
+  }
+});
+
+test("a picture of the walkthrough is there for every theme, and in words", () => {
+  const media = contributes.walkthroughs.flatMap(({ steps }) => steps.map((step) => step.media));
+  const pictures = media.flatMap((one) => ("image" in one ? [one] : []));
+  assert.ok(pictures.length > 0);
+  for (const { image, altText } of pictures) {
+    assert.deepEqual(Object.keys(image).sort(), THEMES);
+    assert.ok(altText.length > 40);
   }
 });
 
