@@ -123,8 +123,8 @@ extension: $(NODE_STAMP) extension-libraries ## Build the extension without pack
 extension-types: $(NODE_STAMP) ## Check the types of the extension
 	cd $(EXTENSION) && npm run --silent typecheck
 
-extension-style: $(NODE_STAMP) ## Check style and format of the extension
-	cd $(EXTENSION) && npm run --silent lint && npm run --silent format
+extension-style: $(NODE_STAMP) ## Check style, format and texts of the extension
+	cd $(EXTENSION) && npm run --silent lint && npm run --silent format && npm run --silent l10n -- --check
 
 extension-tests: $(NODE_STAMP) ## Run the tests of the extension alone
 	cd $(EXTENSION) && npm test --silent

@@ -20,7 +20,9 @@ _OF_EXTENSION: Final = frozenset(
         "extension/LICENSE.txt",
         "extension/changelog.md",
         "extension/dist/extension.js",
+        "extension/l10n/bundle.l10n.json",
         "extension/package.json",
+        "extension/package.nls.json",
         "extension/readme.md",
     }
 )

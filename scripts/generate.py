@@ -19,7 +19,7 @@ from conformance_schema import conformance_schema
 from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
-from group_schema import extension_manifest
+from group_schema import extension_manifest, extension_texts
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from preset_types import preset_types
@@ -55,6 +55,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/hub-proof.md": hub_proof_page,
     "docs/inspector.md": inspector_page,
     "extension/package.json": extension_manifest,
+    "extension/package.nls.json": extension_texts,
     "docs/ray.md": ray_page,
     "docs/recording-performance.md": recording_page,
     **scaling_pages(),

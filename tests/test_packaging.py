@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 ROOT = Path(__file__).parent.parent
-MANIFEST = json.loads((ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
+TEXTS = json.loads((ROOT / "extension" / "package.nls.json").read_text(encoding="utf-8"))
+
+
+def _localised(_match: re.Match[str]) -> str:
+    return json.dumps(TEXTS[_match[1]])
+
+
+# As VS Code puts the texts in the place of their keys.
+MANIFEST = json.loads(
+    re.sub(r'"%([^%"]+)%"', _localised, (ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
+)
 CONFIGURATION = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]
 ASKED = CONFIGURATION["properties"]
 GROUP = {**ASKED, **CONFIGURATION["allOf"][0]["properties"]}
@@ -181,7 +191,9 @@ def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> 
 
 def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> None:
     top = {path.name for path in package.iterdir()}
-    assert top == {"LICENSE.txt", "bundled", "changelog.md", "dist", "media", "package.json", "readme.md"}
+    shown = {"changelog.md", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
+    assert top == {"LICENSE.txt", "bundled", "dist", *shown}
+    assert [path.name for path in (package / "l10n").iterdir()] == ["bundle.l10n.json"]
     steps = [step for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
     assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {
         MANIFEST["icon"],

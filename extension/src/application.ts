@@ -1,5 +1,6 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
 import { join } from "node:path";
+import * as l10n from "@vscode/l10n";
 import type { ExtensionContext } from "vscode";
 import type { AddModels } from "./addModels/command";
 import { Backend } from "./backend";
@@ -257,7 +258,7 @@ export class Application {
     this.#answers.recording.processStarted();
     this.#settingsNews.ignored(api.readLocalValues(), api.remoteName());
     // A notification cannot be taken back: the person learns that the problem is solved.
-    if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");
+    if (this.#saidNotRunning) api.inform(l10n.t("Partstream's Python process is running now: the problem is solved."));
     this.#saidNotRunning = false;
   }
 

@@ -3,6 +3,7 @@
  * notification when it breaks. The files are watched, so that an edit is noticed without a message in the chat.
  */
 import { basename } from "node:path";
+import * as l10n from "@vscode/l10n";
 import type { LoadProblem, ProviderDidLoadParams } from "./protocol.generated";
 
 /** A line of a file, counted from 1. */
@@ -83,9 +84,11 @@ export class LoadProblems {
     if (this.#notified.has(key)) return;
     this.#notified.add(key);
     const place = placeOf(problem);
-    const where = place ? `${basename(place.file)}, line ${place.line}` : provider;
-    const consequence = problem.keepsOld ? "The version before still answers." : "Its models are left out.";
-    this.listener.notify(`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
+    const where = place ? l10n.t`${basename(place.file)}, line ${place.line}` : provider;
+    const consequence = problem.keepsOld
+      ? l10n.t("The version before still answers.")
+      : l10n.t("Its models are left out.");
+    this.listener.notify(l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
   }
 
   #diagnose(): void {

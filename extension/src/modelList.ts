@@ -201,6 +201,7 @@ export class ModelList {
 
   #happened(known: Known, event: ListEvent): void {
     const transition = LIST_TRANSITIONS[known.state][event];
+    // eslint-disable-next-line partstream/localisable -- a fault in the table
     if (!transition) throw new Error(`${event} cannot happen while a list is ${known.state}`);
     known.state = transition.next;
     for (const action of transition.actions) this.#actions[action](known);

@@ -2,6 +2,7 @@
 import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
 import { EventEmitter, Panel } from "./vscodePanel";
+import type { Diagnostic, Range, RelativePattern, ThemeColor } from "./vscodeValues";
 
 export { EventEmitter, Panel };
 
@@ -71,6 +72,8 @@ export const world = {
   saveDialog: undefined as Record<string, string[]> | undefined,
   /** The pages that are open, by their kinds. */
   panels: new Map<string, Panel>(),
+  /** The texts of the extension in the person's language, by those in the code; undefined in English. */
+  translations: undefined as Record<string, string> | undefined,
   /** What opens pages again after a reload of the window, by their kinds. */
   serializers: new Map<string, Serializer>(),
 };
@@ -114,43 +117,8 @@ class StatusBarItem {
   }
 }
 
-export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
-export const StatusBarAlignment = { Right: 2 };
-export class ThemeColor {
-  constructor(readonly id: string) {}
-}
-export class MarkdownString {
-  isTrusted: unknown;
-  constructor(readonly value: string) {}
-}
-export const Uri = {
-  from: (parts: { scheme: string; path: string }) => parts,
-  file: (fsPath: string) => ({ fsPath }),
-  parse: (text: string) => text,
-  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
-};
-export class Position {
-  constructor(readonly line: number) {}
-}
-export class Range {
-  readonly line: number;
-  constructor(start: number | Position) {
-    this.line = typeof start === "number" ? start : start.line;
-  }
-}
-export const DiagnosticSeverity = { Error: 0 };
-export class Diagnostic {
-  constructor(
-    readonly range: Range,
-    readonly message: string,
-  ) {}
-}
-export class RelativePattern {
-  constructor(
-    readonly base: { fsPath: string },
-    readonly pattern: string,
-  ) {}
-}
+export * from "./vscodeValues";
+
 export const languages = {
   createDiagnosticCollection: () => ({
     clear: () => (world.problems = []),
@@ -289,6 +257,12 @@ export const env = {
   remoteName: undefined as string | undefined,
   openExternal: (page: string) => Promise.resolve(world.browsed.push(page)),
   clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
+};
+
+export const l10n = {
+  get bundle(): unknown {
+    return world.translations;
+  },
 };
 
 export const lm = {
