@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from client_pages import client_pages
 from clients_page import clients_page
+from command_line_page import command_line_page
 from configuration_page import configuration_page
 from conformance_kit_page import conformance_kit_page
 from conformance_page import conformance_page
@@ -61,6 +62,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
+    "docs/reference/command-line.md": command_line_page,
     "docs/translation.md": translation_page,
     **project_examples(),
     "extension/pages/view.generated.d.ts": view_types,
