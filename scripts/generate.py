@@ -21,6 +21,7 @@ from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
 from group_schema import extension_manifest
+from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from preset_types import preset_types
@@ -63,6 +64,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
     "docs/reference/command-line.md": command_line_page,
+    "docs/reference/http.md": http_page,
     "docs/translation.md": translation_page,
     **project_examples(),
     "extension/pages/view.generated.d.ts": view_types,
