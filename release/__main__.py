@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from scripts.build_vsix import BUNDLED, source_date_epoch
+from scripts.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
 
 from release.bill import bill_of_materials, packages_of_npm
 from release.building import ROOT, BuildFailedError, build, differences
 from release.comparing import sha256
-from release.contents import faults_of_sdist, faults_of_vsix
+from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
 from release.licences import fault_of_licence, required_packages
 from release.pythons import found_pythons, missing_pythons
 from release.trials import command_without_network
-from release.versions import SOURCE, faults_of_versions, version_places
+from release.versions import faults_of_versions, version_places
 from release.wheelhouse import WheelhouseError, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["check"]
 
@@ -81,7 +81,10 @@ def check(say: Callable[[str], object]) -> list[str]:
 
 
 def _versions(say: Callable[[str], object]) -> list[str]:
-    places = version_places(ROOT)
+    try:
+        places = version_places(ROOT)
+    except BuildError as error:
+        return [str(error)]
     for place, version in places.items():
         say(f"  {version:10} {place}")
     return faults_of_versions(places)
@@ -108,9 +111,18 @@ def _contents(artifacts: list[Path]) -> list[str]:
                 found += [f"{path.name}: {fault}" for fault in faults_of_sdist(tar.getnames())]
             continue
         with zipfile.ZipFile(path) as archive:
-            faults_of = faults_of_vsix if path.suffix == ".vsix" else faults_of_sdist
-            found += [f"{path.name}: {fault}" for fault in faults_of(archive.namelist())]
+            found += [f"{path.name}: {fault}" for fault in _FAULTS_OF_ZIP[path.suffix](archive.namelist())]
     return found
+
+
+def _faults_of_vsix(names: list[str]) -> list[str]:
+    return [*faults_of_vsix(names), *faults_of_imports(names, ROOT / "src")]
+
+
+_FAULTS_OF_ZIP: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
+    ".vsix": _faults_of_vsix,
+    ".whl": faults_of_sdist,
+}
 
 
 def _licences(say: Callable[[str], object]) -> list[str]:
@@ -142,7 +154,7 @@ def _trials(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
 
 
 def _hashes(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
-    version = version_places(ROOT)[SOURCE]
+    version = version_of_source(ROOT)
     bill = _DIST / f"partstream-{version}.cdx.json"
     packages = required_packages(["partstream", *BUNDLED])
     hashes = {path.name: sha256(path) for path in artifacts}
