@@ -23,7 +23,13 @@ from release.bill import bill_of_materials, packages_of_npm
 from release.building import ROOT, BuildFailedError, build, differences
 from release.comparing import sha256
 from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
-from release.licences import fault_of_licence, required_packages
+from release.licences import (
+    LEFT_OUT_EXTRAS,
+    extras_of,
+    fault_of_licence,
+    fault_of_optional_licence,
+    required_packages,
+)
 from release.pythons import found_pythons, missing_pythons
 from release.trials import command_without_network
 from release.versions import faults_of_versions, version_places
@@ -31,6 +37,8 @@ from release.wheelhouse import WheelhouseError, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from release.licences import Package
 
 __all__ = ["check"]
 
@@ -126,13 +134,25 @@ _FAULTS_OF_ZIP: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
 
 
 def _licences(say: Callable[[str], object]) -> list[str]:
-    found: list[str] = []
     of_npm = packages_of_npm(ROOT)
-    for package in [*required_packages(["partstream", *BUNDLED]), *of_npm]:
-        kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
-        say(f"  {package.name:20} {package.version:10} {kept:10} {package.licence}")
-        if fault := fault_of_licence(package.licence):
+    always = required_packages(["partstream", *BUNDLED])
+    found: list[str] = []
+
+    def judge(package: Package, kept: str, fault: str) -> None:
+        say(f"  {package.name:40} {package.version:10} {kept:22} {package.licence}")
+        if fault:
             found.append(f"{package.name} {package.version} ({kept}): {fault}")
+
+    for package in [*always, *of_npm]:
+        kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
+        judge(package, kept, fault_of_licence(package.licence))
+    for extra in extras_of("partstream"):
+        if extra in LEFT_OUT_EXTRAS:
+            say(f"  left out: the extra {extra}, {LEFT_OUT_EXTRAS[extra]}")
+            continue
+        for package in required_packages([f"partstream[{extra}]"]):
+            if package not in always:
+                judge(package, f"extra {extra}", fault_of_optional_licence(package))
     return found
 
 

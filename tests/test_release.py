@@ -13,7 +13,17 @@ from release.bill import bill_of_materials, packages_of_npm
 from release.comparing import first_difference
 from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
 from release.imports import imported_by, modules_of
-from release.licences import fault_of_licence, licence_of, required_packages
+from release.licences import (
+    ALLOWED,
+    EXCEPTIONS,
+    LEFT_OUT_EXTRAS,
+    Package,
+    extras_of,
+    fault_of_licence,
+    fault_of_optional_licence,
+    licence_of,
+    required_packages,
+)
 from release.pythons import found_pythons, missing_pythons
 from release.trials import TrialError, try_sidecar
 from release.versions import faults_of_versions, version_places
@@ -257,6 +267,38 @@ def test_everything_that_is_bundled_or_required_may_be_given_away():
     packages = required_packages(["partstream", *BUNDLED])
     assert {"click", "rich", "httpx2", "h11", "typing-extensions"} <= {package.name for package in packages}
     assert [package for package in packages if fault_of_licence(package.licence)] == []
+
+
+def test_everything_that_an_extra_brings_may_be_used_or_is_an_exception_that_is_needed():
+    brought = {
+        package.name: package
+        for extra in set(extras_of("partstream")) - set(LEFT_OUT_EXTRAS)
+        for package in required_packages([f"partstream[{extra}]"])
+    }
+    assert {"uvicorn", "psycopg-binary", "opentelemetry-sdk", "hypothesis"} <= set(brought), "extras of extras too"
+    assert [package for package in brought.values() if fault_of_optional_licence(package)] == []
+    assert all(fault_of_licence(brought[name].licence) for name in EXCEPTIONS), "an exception that nobody needs"
+
+
+def test_no_exception_is_made_for_what_is_bundled_or_always_required():
+    assert not {package.name for package in required_packages(["partstream", *BUNDLED])} & set(EXCEPTIONS)
+
+
+def test_an_exception_is_over_when_its_package_has_another_licence():
+    assert fault_of_optional_licence(Package("psycopg", "4", "LGPL-3.0-only")) == ""
+    assert fault_of_optional_licence(Package("psycopg", "4", "AGPL-3.0-only")) == (
+        "its licence is AGPL-3.0-only, the exception is for LGPL-3.0-only"
+    )
+    assert fault_of_optional_licence(Package("other", "4", "LGPL-3.0-only")) == (
+        "its licence is not allowed: LGPL-3.0-only"
+    )
+
+
+def test_the_page_on_releases_names_every_licence_that_is_allowed_and_every_exception():
+    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    for name, exception in EXCEPTIONS.items():
+        assert f"| `{name}` | {exception.licence} |" in page
+    assert ", ".join(sorted(ALLOWED)) in " ".join(page.split())
 
 
 # ---- Pythons and trials ----
