@@ -22,6 +22,7 @@ class Advice:
     Attributes:
         no_server: There is no base URL.
         no_key: A server wants a key, and none was sent.
+        another_key: A server refuses the key; follows the question whether it is the right one.
         perhaps_a_key: A server forbids something, and no key was sent.
         no_model: A model is to be asked, and none is named.
         other_model: The named model is not listed.
@@ -31,6 +32,7 @@ class Advice:
 
     no_server: str
     no_key: str
+    another_key: str
     perhaps_a_key: str
     no_model: str
     other_model: str
@@ -47,7 +49,8 @@ AT_A_TERMINAL: Final = Advice(
         "no key was sent: put one into the environment variable PARTSTREAM_API_KEY, "
         "or name another variable with --api-key-env; a profile names it by apiKeyEnv or apiKeyKeyring"
     ),
-    perhaps_a_key=("no key was sent; if the server wants one: the environment variable PARTSTREAM_API_KEY holds it"),
+    another_key="",
+    perhaps_a_key="no key was sent; if the server wants one: the environment variable PARTSTREAM_API_KEY holds it",
     no_model="give --model or set `defaultModel`",
     other_model="--model chooses",
     not_asked="no model was asked; `--ask` asks one",
@@ -59,9 +62,14 @@ _FORBIDDEN: Final = 403
 
 def explained(error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice = AT_A_TERMINAL) -> str:
     """The sentence of an error, with the advice that fits the place."""
-    if isinstance(error, UpstreamError) and not sends_key(gateway):
-        if is_about_the_key(error):
-            error.advise(advice.no_key)
-        elif isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN and not error.advice:
-            error.advise(advice.perhaps_a_key)
+    if isinstance(error, UpstreamError):
+        error.advise(_advice_on_key(error, advice, has_key=sends_key(gateway)))
     return error.message
+
+
+def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> str:
+    """What helps where the key may be the reason; "" where it is not."""
+    if is_about_the_key(error):
+        return f"{error.advice} {advice.another_key}".strip() if has_key else advice.no_key
+    is_forbidden = isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN
+    return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""

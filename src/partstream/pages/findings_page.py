@@ -70,7 +70,7 @@ def _row(finding: ShownFinding) -> str:
     advice = f'<p class="advice"><span class="quiet">What helps:</span> {text(finding["advice"])}</p>'
     return (
         f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
-        f'<div><p><span class="unseen">{verdict}: </span><strong>{text(finding["subject"])}</strong> '
+        f'<div><p><span class="unseen">{verdict}: </span><strong>{text(finding["subject"])}</strong>: '
         f"{text(finding['says'])}</p>{advice if finding['advice'] else ''}</div></li>"
     )
 

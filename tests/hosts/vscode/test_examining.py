@@ -57,7 +57,7 @@ def test_a_group_that_works_is_fine_and_no_model_is_asked_unless_one_is_named():
 
 
 REFUSALS = {
-    "another key": ({"apiKey": WRONG_KEY}, "the server wants another key"),
+    "another key": ({"apiKey": WRONG_KEY}, "and not expired? If not, choose Update API Key at the gear"),
     "no key": ({}, "choose Update API Key at the gear of this group"),
 }
 

@@ -31,6 +31,7 @@ _AT_THE_GEAR: Final = "choose Update API Key at the gear of this group, in Parts
 IN_THE_EDITOR: Final = Advice(
     no_server="set `baseUrl` of this group: Partstream: Edit Groups as JSON opens the file",
     no_key=f"no key was sent: {_AT_THE_GEAR}",
+    another_key=f"If not, {_AT_THE_GEAR}",
     perhaps_a_key=f"no key was sent; if the server wants one: {_AT_THE_GEAR}",
     no_model="name one in `models` of this group: Partstream: Edit Groups as JSON opens the file",
     other_model="the model picker shows what it lists now",
