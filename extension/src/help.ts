@@ -21,6 +21,11 @@ export const MODELS: readonly Help[] = [
 ];
 
 export const TROUBLE: readonly Help[] = [
+  {
+    label: "Test Connection…",
+    description: "address, key, models and an answer, one by one",
+    value: to("partstream.testConnection"),
+  },
   { label: "Show Log", description: "what went wrong", value: to("partstream.showLog") },
   {
     label: "Inspect Last Answer",
