@@ -25,7 +25,7 @@ _ITEM = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.MULTILINE)
 
 def toctree(pages: Iterable[str], *, caption: str = "") -> str:
     """Returns the directive that puts pages into the navigation."""
-    head = ["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else [])]
+    head = ["```{toctree}", ":hidden:", ":titlesonly:", *([f":caption: {caption}"] if caption else [])]
     return "\n".join(["", "", *head, "", *pages, "```", ""])
 
 

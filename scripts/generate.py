@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from client_pages import client_pages
 from clients_page import clients_page
+from command_line_page import command_line_page
 from configuration_page import configuration_page
 from conformance_kit_page import conformance_kit_page
 from conformance_page import conformance_page
@@ -20,6 +21,7 @@ from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
 from group_schema import extension_manifest, extension_texts
+from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from preset_types import preset_types
@@ -62,6 +64,8 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
+    "docs/reference/command-line.md": command_line_page,
+    "docs/reference/http.md": http_page,
     "docs/translation.md": translation_page,
     **project_examples(),
     "extension/pages/view.generated.d.ts": view_types,

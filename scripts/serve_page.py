@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from command_options import options_table
 
 from partstream.cli.serve import command
 
@@ -35,15 +36,7 @@ def serve_page() -> str:
 
 
 def _options() -> Iterator[str]:
-    yield "| option | environment variable | what it does |"
-    yield "|---|---|---|"
-    for option in command.params:
-        if isinstance(option, click.Option):
-            variable = f"`{option.envvar}`" if option.envvar else ""
-            names = "/".join((*option.opts[:1], *option.secondary_opts))
-            default = option.opts[0] if option.secondary_opts else option.default
-            shown = f" Default: {default}." if option.show_default else ""
-            yield f"| `{names}` | {variable} | {option.help}{shown} |"
+    yield from options_table(command, click.Context(command, info_name="partstream serve"))
 
 
 def _loads() -> Iterator[str]:

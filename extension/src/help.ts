@@ -26,6 +26,11 @@ const models = (): readonly Help[] => [
 ];
 
 const trouble = (): readonly Help[] => [
+  {
+    label: l10n.t("Test Connection…"),
+    description: l10n.t("address, key, models and an answer, one by one"),
+    value: to("partstream.testConnection"),
+  },
   { label: l10n.t("Show Log"), description: l10n.t("what went wrong"), value: to("partstream.showLog") },
   {
     label: l10n.t("Inspect Last Answer"),

@@ -25,8 +25,10 @@ export interface LoadProblemsListener {
   watch(files: readonly string[]): void;
 }
 
-interface Load {
+/** The last load of a provider. */
+export interface Load {
   readonly group: string | null;
+  readonly provider: string;
   readonly file: string | null;
   readonly problem: LoadProblem | null;
 }
@@ -42,11 +44,16 @@ export class LoadProblems {
   told({ group, provider, file, problem }: ProviderDidLoadParams): void {
     const key = JSON.stringify([group, provider]);
     const before = this.#loads.get(key);
-    this.#loads.set(key, { group, file, problem });
+    this.#loads.set(key, { group, provider, file, problem });
     if (problem) this.#notify(key, provider, problem);
     else this.#notified.delete(key);
     if (problem ?? before?.problem) this.#diagnose();
     if (file !== before?.file) this.#watch();
+  }
+
+  /** The last load of every provider. */
+  get loads(): readonly Load[] {
+    return [...this.#loads.values()];
   }
 
   /** The groups whose provider has this file; null stands for the providers in the settings. */

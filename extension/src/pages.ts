@@ -1,7 +1,8 @@
 /** The pages that Python makes and webviews show: what each is, and what stands in one that cannot be made. No VS Code. */
 import { randomBytes } from "node:crypto";
 import * as l10n from "@vscode/l10n";
-import type { PageParams, Requests } from "./protocol.generated";
+import type { CancellationToken } from "vscode-jsonrpc/node";
+import type { ExamineResult, PageParams, Requests } from "./protocol.generated";
 
 /** A kind of page; at most one of a kind is open. */
 export interface PageKind {
@@ -18,6 +19,7 @@ export interface PageKind {
 export type Ask = <Method extends keyof Requests>(
   method: Method,
   parameters: Requests[Method]["params"],
+  token?: CancellationToken,
 ) => Promise<Requests[Method]["result"]>;
 
 /** The page of what answers took. */
@@ -51,6 +53,24 @@ export function inspectorPage(
       return html;
     },
     messages: { share },
+    isLasting: false,
+  };
+}
+
+/** What was found when something was tested, and how the person calls that. */
+export interface Tested extends ExamineResult {
+  readonly name: string;
+}
+
+/** The page of what keeps a model from answering, as it was found last. */
+export function findingsPage(ask: Ask, tested: () => Tested, messages: PageKind["messages"]): PageKind {
+  return {
+    title: () => l10n.t("Partstream Connection"),
+    html: async (reader) => {
+      const { name, findings } = tested();
+      return (await ask("languageModels/findingsPage", { ...reader, name, findings })).html;
+    },
+    messages,
     isLasting: false,
   };
 }

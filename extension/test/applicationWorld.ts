@@ -63,6 +63,8 @@ beforeEach(async () => {
     canAddGroups: true,
     groups: [],
     panels: new Map(),
+    progress: new TokenSource(),
+    configured: [],
     recording: undefined,
     choices: [],
     saved: undefined,

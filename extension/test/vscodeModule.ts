@@ -5,6 +5,7 @@ import { EventEmitter, Panel } from "./vscodePanel";
 import type { Diagnostic, Range, RelativePattern, ThemeColor } from "./vscodeValues";
 
 export { EventEmitter, Panel };
+export * from "./vscodeValues";
 
 interface Serializer {
   deserializeWebviewPanel: (panel: Panel) => Promise<void>;
@@ -70,6 +71,10 @@ export const world = {
   saved: undefined as { path: string; content?: string } | undefined,
   /** The forms that the dialog offered. */
   saveDialog: undefined as Record<string, string[]> | undefined,
+  /** What stops the work behind a notification. */
+  progress: new double.TokenSource(),
+  /** The configurations of the groups in VS Code's file, for which it asks after the providers in the settings. */
+  configured: [] as Record<string, unknown>[],
   /** The pages that are open, by their kinds. */
   panels: new Map<string, Panel>(),
   /** The texts of the extension in the person's language, by those in the code; undefined in English. */
@@ -117,8 +122,6 @@ class StatusBarItem {
   }
 }
 
-export * from "./vscodeValues";
-
 export const languages = {
   createDiagnosticCollection: () => ({
     clear: () => (world.problems = []),
@@ -131,13 +134,7 @@ export const languages = {
 };
 
 export const QuickInputButtons = { Back: BACK };
-export const QuickPickItemKind = { Separator: -1 };
-export class ThemeIcon {
-  constructor(readonly id: string) {}
-}
 
-export const ProgressLocation = { Notification: 15 };
-export const ViewColumn = { Active: -1 };
 export const window = {
   createWebviewPanel: (viewType: string) => {
     const panel = new Panel(viewType, () => world.panels.delete(viewType));
@@ -179,13 +176,14 @@ export const window = {
     const answer = buttons.find((button) => world.choices.includes(button as string));
     return Promise.resolve(answer ?? buttons.find((button) => button === world.chosen));
   },
-  showWarningMessage: (message: string, { detail }: { detail: string }, button: string) => {
+  showWarningMessage: (message: string, { detail }: { detail: string }, ...buttons: string[]) => {
     world.questions.push(`${message}\n${detail}`);
-    return Promise.resolve(world.choices.includes(button) ? button : undefined);
+    return Promise.resolve(buttons.find((button) => world.choices.includes(button)));
   },
   showInputBox: ({ validateInput }: { validateInput: (text: string) => string | undefined }) =>
     Promise.resolve(validateInput(world.pasted ?? "") === undefined ? world.pasted : undefined),
-  withProgress: (_options: unknown, work: () => unknown) => work(),
+  withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
+    work(undefined, world.progress.token),
   registerUriHandler: ({ handleUri }: { handleUri: (typeof world)["openUri"] }) => {
     world.openUri = handleUri;
     return new double.Disposable();
@@ -265,7 +263,19 @@ export const l10n = {
   },
 };
 
+interface AskedProvider {
+  provideLanguageModelChatInformation(options: unknown): Promise<unknown>;
+}
+
 export const lm = {
+  selectChatModels: async () => {
+    const provider = world.provider as AskedProvider;
+    for (const configuration of [undefined, ...world.configured]) {
+      const options = { silent: true, ...(configuration && { configuration }) };
+      await provider.provideLanguageModelChatInformation(options).catch(() => []); // VS Code shows it beside the group.
+    }
+    return [];
+  },
   tools: [{ name: "list", description: "lists", inputSchema: { properties: { path: { enum: ["a", "b"] } } } }],
   registerLanguageModelChatProvider: (_vendor: string, provider: unknown) => {
     world.provider = provider;

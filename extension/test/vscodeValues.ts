@@ -1,4 +1,4 @@
-/** The values of `vscode` that hold what they are given, and do nothing. */
+/** The values of the module `vscode` that hold data and do nothing, as tests have them. */
 
 export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
 export const StatusBarAlignment = { Right: 2 };
@@ -37,3 +37,9 @@ export class RelativePattern {
     readonly pattern: string,
   ) {}
 }
+export const QuickPickItemKind = { Separator: -1 };
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export const ProgressLocation = { Notification: 15 };
+export const ViewColumn = { Active: -1 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -69,7 +70,8 @@ def _partstream_faults(arguments: list[str], folder: Path) -> list[str]:
     if ">" in arguments:
         arguments = arguments[: arguments.index(">")]
     try:
-        _parse(main, "partstream", arguments)
+        with contextlib.chdir(folder):
+            _parse(main, "partstream", arguments)
     except click.ClickException as error:
         return [f"`partstream {shlex.join(arguments)}`: {error.format_message()}"]
     return []
