@@ -50,6 +50,11 @@ def test_the_home_page_leads_to_every_page_of_the_docs_by_its_lists() -> None:
     assert_none(str(page.relative_to(PROJECT)) for page in sorted(wanted - listed - in_folders))
 
 
+def test_pages_of_a_folder_stand_in_the_navigation_in_the_order_of_the_links_to_them() -> None:
+    text = "[Second](b.md), [first](folder/a.md#part), [second again](b.md), [elsewhere](../c.md)"
+    assert navigation.in_order_of_links({"a", "b", "not-linked", "c"}, text) == ["b", "a", "c", "not-linked"]
+
+
 def test_the_list_of_decisions_is_whole_and_has_their_titles() -> None:
     listed = re.findall(
         r"^- \[(.+)\]\((.+)\)$", (DOCS / "decisions/README.md").read_text(encoding="utf-8"), re.MULTILINE
