@@ -148,6 +148,20 @@ def test_a_stream_that_breaks_before_its_first_part_has_nothing_to_judge(tmp_pat
     assert summary == "2 files: 2 truncated."
 
 
+def test_a_stream_that_is_cut_says_what_each_rule_lacks_to_be_judged(folder: Path):
+    report = json.loads(_run("check", "--json", folder / "cut.jsonl").output)
+    needs = {row["id"]: row["needs"] for row in report["rules"]}
+    assert {row["verdict"] for row in report["rules"] if row["needs"] is None} == {"kept"}
+    assert {needs[one] for one in needs if one.startswith("tool-call.")} == {"a tool call", "the request's tools"}
+    assert {needs[one] for one in needs if one.startswith(("thinking.", "data."))} == {"a thinking part", "a data part"}
+    assert {needs["stream.ends-once"], needs["stream.nothing-after-completion"]} == {"the end of the stream"}
+    assert needs["text.string-value"] is needs["part.known-class"] is None
+    shown = _run("check", folder / "cut.jsonl").output
+    assert "Contract kept, as far as the stream goes: 5 kept, 19 not judged." in shown
+    whole = _run("check", folder / "good.jsonl").output
+    assert "Contract kept: 7 kept, 17 not judged." in whole
+
+
 WRONG = {
     "missing": ("nowhere.jsonl", "No such file or directory"),
     "a folder": (".", "Is a directory"),
