@@ -22,6 +22,7 @@ from frameworks_table import agents_page
 from group_schema import extension_manifest
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
+from newcomer_page import install_page
 from preset_types import preset_types
 from project_examples import project_examples
 from provider_template_types import provider_template_types
@@ -54,6 +55,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/hub-performance.md": hub_performance_page,
     "docs/hub-proof.md": hub_proof_page,
     "docs/inspector.md": inspector_page,
+    "docs/install.md": install_page,
     "extension/package.json": extension_manifest,
     "docs/ray.md": ray_page,
     "docs/recording-performance.md": recording_page,
