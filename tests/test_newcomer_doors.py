@@ -41,12 +41,17 @@ def test_a_door_whose_block_no_page_has_is_refused_with_its_name() -> None:
         commands_of(Door("attic", "", ("nowhere",), ""))
 
 
+HAS_CLONES = pytest.mark.skipif(
+    sys.platform == "win32" or not (ROOT / ".git").exists(), reason="a shell and a repository to clone are needed"
+)
+
+
 @pytest.fixture
 def stranger(tmp_path: Path) -> Stranger:
     return Stranger(tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a shell")
+@HAS_CLONES
 def test_a_stranger_has_nothing_of_ours_and_keeps_folder_and_variables_from_command_to_command(
     stranger: Stranger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,7 +62,7 @@ def test_a_stranger_has_nothing_of_ours_and_keeps_folder_and_variables_from_comm
     assert stranger.here.endswith("/partstream/docs")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a shell")
+@HAS_CLONES
 def test_a_command_that_fails_is_an_error_with_its_words(stranger: Stranger) -> None:
     with pytest.raises(StepError, match=r"ls nowhere: .*nowhere"):
         stranger.types("ls nowhere")
