@@ -10,6 +10,7 @@ from commands import call_process, run
 
 from partstream.cli import main
 from partstream.contract import RULES
+from recordings import FOLDER as RECORDINGS
 
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}
 TEXT = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi"}
@@ -123,6 +124,20 @@ def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: P
     result = _run(command, "--protocol", "openresponses", folder / f"{name}.jsonl")
     assert result.exit_code == 2
     assert "nothing in it is an event of openresponses" in result.output
+
+
+@pytest.mark.recordings
+@pytest.mark.parametrize("folder", ["anthropic_messages", "chat_completions", "gemini", "ollama", "openresponses"])
+def test_no_recording_passes_as_a_stream_of_another_protocol(folder: str):
+    """A `ping` among their events once had half of the files pass, of which nothing was understood."""
+    spoken = folder.replace("_", "-")
+    files = sorted((RECORDINGS / folder).glob("*.jsonl"))[:30]  # a hundred take ten seconds
+    if not files:
+        pytest.skip(f"no recordings in {RECORDINGS / folder}")
+    for protocol in ("openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama", "ai-sdk"):
+        lines = _run("check", "--quiet", "--protocol", protocol, *files).output.splitlines()
+        unread = {line for line in lines if line.startswith("not read")}
+        assert len(unread) == (0 if protocol == spoken else len(files)), protocol
 
 
 def test_check_and_replay_end_with_a_code_of_its_own_for_a_stream_without_an_end(folder: Path):
