@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# A company's proxy shows a certificate that only the system knows.
+export UV_SYSTEM_CERTS ?= true
 
 .PHONY: help setup demo test test-python check lint types lock bench wheel clean
 .DEFAULT_GOAL := help
@@ -216,6 +218,14 @@ bench-record: setup ## Measure `partstream record` before a server, in about fiv
 
 simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about ten minutes
 	$(BIN)/python -m benchmarks.hub_simulation
+	$(BIN)/python scripts/generate.py
+
+# Each door of the README is gone through in an empty home, by the commands that the pages say; what it took goes into
+# newcomer/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
+.PHONY: newcomer
+
+newcomer: setup ## Go through the doors of the README as a newcomer, in about five minutes
+	$(BIN)/python -m newcomer $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
