@@ -29,7 +29,7 @@ extensions = [
     "source_pages",
 ]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+include_patterns = ["docs/**.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"]
 # Sphinx walks through every folder that is not excluded.
 exclude_patterns = sorted(
     f"{folder.name}/**" for folder in PROJECT.iterdir() if folder.is_dir() and folder.name != "docs"

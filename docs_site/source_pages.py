@@ -17,6 +17,7 @@ from sphinx.util.osutil import relative_uri
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 FOLDER = "source"
 SKIPPED = {"__pycache__", "node_modules"}
@@ -90,6 +91,11 @@ def wanted_sources(app: Sphinx) -> set[PurePosixPath]:
     return found
 
 
+def merge_sources(app: Sphinx, _env: BuildEnvironment, _docnames: list[str], other: BuildEnvironment) -> None:
+    """Takes over what another process has found in the pages that it read."""
+    wanted_sources(app).update(getattr(other, "partstream_sources", ()))
+
+
 def write_pages(app: Sphinx, failure: Exception | None) -> None:
     """Writes a page for every file and folder that some page leads to, and for all that is in such a folder.
 
@@ -140,5 +146,6 @@ def file_body(file: Path) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers this extension."""
     app.add_transform(LinksToSources)
+    app.connect("env-merge-info", merge_sources)
     app.connect("build-finished", write_pages)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

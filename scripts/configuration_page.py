@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
 from partstream.configuration.table import SETTINGS
+from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
+from partstream.hub.location import DATABASE_VARIABLE
+from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.settings.row import Place
+from partstream.upstreams.detection.wires import known_wires, probed_wires
+from partstream.user_folders import CACHE, DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from partstream.settings.row import Setting
 
@@ -135,11 +141,12 @@ Leave `protocol` out, or set it to `auto`, and it is found out:
 
 1. A known host tells it: `api.deepseek.com` speaks Chat Completions. Nothing is asked. [servers.md](servers.md) lists
    them.
-2. Any other server gets three small requests at the same time: for its list of models, and an empty one (`{}`) to
-   `/responses` and to `/chat/completions`. They cost nothing: 400 or 422 says that the endpoint is there, 404 or 405
-   that it is not.
-3. Where both are there, OpenResponses is taken, unless it is not complete at that server. Ollama, vLLM and others are
-   known by their lists of models, or by their usual ports.
+2. Any other server gets a few small requests at the same time: for its list of models, and an empty one (`{}`) to each
+   of PROBED. They cost nothing: 400 or 422 says that the endpoint is
+   there, 404 or 405 that it is not. Wires at a base path of their own
+   [are asked for](wires.md#how-the-wire-is-found-out) where something tells them, or nothing else is there.
+3. Where several are there, the first of them is taken, unless it is not complete at that server. Ollama, vLLM and
+   others are known by their lists of models, or by their usual ports.
 
 The base URL need not be exact: without `/v1`, with `/chat/completions`, `/responses` or `/models` at its end, with a
 slash at its end, or with the path of the server's own API (`/api`), the right one is found, on the same host. Only then
@@ -222,6 +229,26 @@ directly, and a server on this machine is always reached directly. A SOCKS proxy
 package `socksio` beside Partstream (`pip install socksio`, or the extra `socks`). Redirects are not followed.
 """
 
+_USUAL_PLACES: Final = frozenset({Place.GROUP, Place.PROFILE, Place.ENVIRONMENT, Place.FILE})
+_BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
+"""The words before a bound, by the keyword of JSON Schema."""
+_OTHER_VARIABLES: Final = """
+## Further environment variables
+
+They are no settings of an upstream. Those of one command's options, such as `PARTSTREAM_SERVE_PORT`, stand in the
+[reference of the command line](reference/command-line.md).
+
+"""
+_VARIABLES: Final = (
+    (FILE_VARIABLE, f"The file that is read in the place of the user's `{FILE_NAME}`"),
+    (DATA.variable, "The folder for usage, recordings and tokens of servers ([where it is](install.md#removing-it))"),
+    (CACHE.variable, "The folder for lists of models and files of answers (the same)"),
+    (TOKEN_VARIABLE, "The token of `partstream serve`, for `partstream connect` too ([more](serving.md#the-token))"),
+    (DATABASE_VARIABLE, "The database of a hub: a file of SQLite, or `postgresql://...` ([hub](hub.md))"),
+    (UPSTREAM_VARIABLE, "Set by `partstream conformance --stdio` for what it tests: the base URL of its model server"),
+)  # fmt: skip
+"""The variables that are read beside those of the settings and of options."""
+
 
 def configuration_page() -> str:
     """The page in Markdown."""
@@ -230,12 +257,44 @@ def configuration_page() -> str:
         ("setting", "form", "what it says", "default", "environment variable", "option"),
         [(*_columns(row), *_spellings(row)) for row in SETTINGS.values()],
     )
-    return "".join((_HEAD, *places, _RULES, table, *map(_section, SETTINGS.values()), _TAIL))
+    variables = _table(("environment variable", "what it says"), [(f"`{name}`", says) for name, says in _VARIABLES])
+    return "".join(
+        (
+            _HEAD,
+            *places,
+            _RULES,
+            table,
+            *_elsewhere(),
+            *map(_section, SETTINGS.values()),
+            _OTHER_VARIABLES,
+            variables,
+            _TAIL.replace("PROBED", ", ".join(f"`{wire.path}`" for wire in probed_wires(known_wires()))),
+        )
+    )
+
+
+def _elsewhere() -> Iterator[str]:
+    """The settings that cannot stand in every place of :data:`_USUAL_PLACES`, or in others too."""
+    yield "\nA setting may stand in a VS Code group, a profile, the environment and the file. Elsewhere:\n\n"
+    for row in SETTINGS.values():
+        if row.places - {Place.COMMAND_LINE} != _USUAL_PLACES:
+            places = [place for place in Place if place in row.places and (row.option or place != Place.COMMAND_LINE)]
+            yield f"- `{row.name}`: {', '.join(places)}\n"
 
 
 def _columns(row: Setting) -> tuple[str, ...]:
     says = row.says + ("" if row.is_bound else " (*anywhere*)") + "".join(_choices(row))
-    return f"`{row.name}`", row.kind.form, says, row.shown_default
+    return f"`{row.name}`", _form(row.kind.schema, row.kind.form), says, row.shown_default
+
+
+def _form(schema: Mapping[str, Any], form: str) -> str:
+    """The form of a value, with its bounds."""
+    inner = schema.get("items") or schema.get("additionalProperties")
+    if isinstance(inner, Mapping) and inner.get("type") == "string":
+        return f"{form} of texts"
+    words = ["whole number" if schema.get("type") == "integer" else form]
+    words += [f"{word} {schema[key]:,}" for key, word in _BOUNDS.items() if key in schema]
+    return " ".join(words)
 
 
 def _choices(row: Setting) -> Iterable[str]:

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { helpPage } from "../src/help";
+import { localised, TEXTS } from "./localised";
 
 type Media = { markdown: string } | { image: Record<string, string>; altText: string };
 
 const read = (path: string): string => readFileSync(path, "utf8");
-const manifest = JSON.parse(read("package.json")) as {
+const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   version: string;
   icon: string;
   files: string[];
@@ -42,7 +43,7 @@ test("the manifest needs no proposal, no other extension, and runs where the fol
     [manifest.enabledApiProposals, manifest.extensionKind, manifest.extensionDependencies],
     [undefined, undefined, undefined],
   );
-  assert.deepEqual(Object.keys(manifest.dependencies), ["vscode-jsonrpc"]);
+  assert.deepEqual(Object.keys(manifest.dependencies), ["@vscode/l10n", "vscode-jsonrpc"]);
 });
 
 test("the page of the extension has an icon of 256 pixels a side and the history of changes", () => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -18,7 +19,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 AGENTS = {client.run[0] for client in CLIENTS.values() if client.run}
 """The programs that take the settings which `partstream connect` writes."""
-OTHERS = {"cd", "code", "pipx", "uv"}
+OTHERS = {".", "cd", "code", "pipx", "python3", "uv"}
 """Programs that a reader has, and that know nothing of Partstream."""
 HOME = "/home/you"
 """The home folder of the pages."""
@@ -69,7 +70,8 @@ def _partstream_faults(arguments: list[str], folder: Path) -> list[str]:
     if ">" in arguments:
         arguments = arguments[: arguments.index(">")]
     try:
-        _parse(main, "partstream", arguments)
+        with contextlib.chdir(folder):
+            _parse(main, "partstream", arguments)
     except click.ClickException as error:
         return [f"`partstream {shlex.join(arguments)}`: {error.format_message()}"]
     return []

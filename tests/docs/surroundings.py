@@ -111,6 +111,13 @@ def data() -> bytes:
     )
 
 
+def bundle() -> Any:
+    """What a file of recorded traffic holds."""
+    from partstream.bundles.forms import read_any
+
+    return read_any(data(), "answer.har")
+
+
 def starlette_or_fastapi() -> Any:
     from starlette.applications import Starlette
 

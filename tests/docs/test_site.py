@@ -1,8 +1,4 @@
-"""The site of the docs: built strictly, whole, and sufficient to itself.
-
-Building takes longer than most of the suite's parts, so what needs the built site runs with `make docs-check`; what the
-sources alone can show runs always.
-"""
+"""The site of the docs: built strictly, whole, and sufficient to itself."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ import pytest
 from docs_site import navigation, public_names
 
 import partstream
-from extent import IS_WHOLE
 from offences import assert_none
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -50,9 +45,14 @@ def test_the_home_page_leads_to_every_page_of_the_docs_by_its_lists() -> None:
     listed = {(DOCS / f"{re.search('<(.*)>', entry)[1]}.md").resolve() for entry in entries}  # type: ignore[index]
     folders = {(PROJECT / page).parent / folder for page, folder in navigation.FOLDERS.items()}
     in_folders = {page.resolve() for folder in folders for page in folder.glob("*.md")}
-    wanted = {PROJECT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    wanted = {PROJECT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md")}
     wanted |= set(DOCS.rglob("*.md")) - {DOCS / "index.md"}
     assert_none(str(page.relative_to(PROJECT)) for page in sorted(wanted - listed - in_folders))
+
+
+def test_pages_of_a_folder_stand_in_the_navigation_in_the_order_of_the_links_to_them() -> None:
+    text = "[Second](b.md), [first](folder/a.md#part), [second again](b.md), [elsewhere](../c.md)"
+    assert navigation.in_order_of_links({"a", "b", "not-linked", "c"}, text) == ["b", "a", "c", "not-linked"]
 
 
 def test_the_list_of_decisions_is_whole_and_has_their_titles() -> None:
@@ -89,8 +89,6 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not IS_WHOLE:
-        pytest.skip("building the site takes half a minute: make docs-check")
     folder = tmp_path_factory.mktemp("site")
     command: list[str | Path] = [
         sys.executable,
@@ -99,6 +97,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-q",
         "-W",
         "--keep-going",
+        "-j",
+        "auto",
         "-c",
         "docs_site",
         "-d",

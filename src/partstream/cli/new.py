@@ -29,7 +29,15 @@ class UnusableProjectError(click.ClickException):
     epilog=f"\b\nWhat it can be made from:\n{_LIST}",
 )
 @click.argument("folder", metavar="NAME", type=click.Path(path_type=Path))
-@click.option("--from", "template_name", type=click.Choice(_NAMES), default="plain", show_default=True, metavar="KIND")
+@click.option(
+    "--from",
+    "template_name",
+    type=click.Choice(_NAMES),
+    default="plain",
+    show_default=True,
+    metavar="KIND",
+    help="What the provider is made from.",
+)
 def command(*, folder: Path, template_name: str) -> None:
     """Write a small project into the new folder NAME: a provider, its test, and settings for VS Code.
 

@@ -90,6 +90,10 @@ class Routes:
         self._answering = {one.path: one for one in reversed(self._endpoints) if not names_something(one.path)}
         self._patterns = tuple(one for one in self._routes if names_something(one.path))
 
+    def __iter__(self) -> Iterator[Route]:
+        """Everything that stands at some path, protocol by protocol: answers first, then documents."""
+        return iter(self._routes)
+
     def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
         """What a request asks for.
 
