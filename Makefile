@@ -148,6 +148,25 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 release-check: $(NODE_STAMP) setup ## Check the wheel, the source distribution and the extension, in some minutes
 	$(BIN)/python -m release
 
+# The tests on each supported Python of this machine, with the newest packages and with the oldest that pyproject.toml
+# allows, each in an environment of its own; what they showed goes into pythons/results.json, and from there into
+# docs/releasing.md. ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
+.PHONY: check-pythons
+
+check-pythons: setup ## Run the tests on every Python of this machine, with oldest and newest packages
+	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
+	$(BIN)/python scripts/generate.py
+
+# The tables of our wires beside the types of the newest packages of the registries; ends with an error if something is
+# new, gone or changed. ONLY="gemini" compares one wire; `make freshness-accept` keeps the fields of today as looked at.
+.PHONY: freshness freshness-accept
+
+freshness: setup ## Compare our tables of wires with the newest packages, in a minute
+	$(BIN)/python -m freshness $(if $(ONLY),--only "$(ONLY)")
+
+freshness-accept: setup ## Keep the fields of the newest packages as looked at
+	$(BIN)/python -m freshness --accept $(if $(ONLY),--only "$(ONLY)")
+
 # Measures, shows and writes artifacts/bench.json; takes about eight minutes. Node is needed for the JavaScript rows only.
 .PHONY: bench bench-docs
 

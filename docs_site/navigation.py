@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 # The page that stands for a folder, and the folder.
-FOLDERS = {"docs/clients": "clients", "docs/decisions/README": ".", "docs/security/README": "."}
+FOLDERS = {
+    "docs/clients": "clients",
+    "docs/decisions/README": ".",
+    "docs/security/README": ".",
+    "docs/tutorials/README": ".",
+}
 
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _ITEM = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.MULTILINE)

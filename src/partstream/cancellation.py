@@ -19,6 +19,13 @@ class CancellationToken:
     """Tells whether a request was cancelled; the counterpart of `vscode.CancellationToken`.
 
     Made by a :class:`CancellationTokenSource`; a token without a source is never cancelled.
+
+    Example:
+        >>> from partstream import CancellationTokenSource
+        >>> source = CancellationTokenSource()
+        >>> subscription = source.token.on_cancellation_requested(lambda: print("stop"))
+        >>> source.cancel()
+        stop
     """
 
     __slots__ = ("_emitter", "_requested")
@@ -41,7 +48,15 @@ class CancellationToken:
 
 
 class CancellationTokenSource:
-    """Owns a token and cancels it; the counterpart of `vscode.CancellationTokenSource`."""
+    """Owns a token and cancels it; the counterpart of `vscode.CancellationTokenSource`.
+
+    Example:
+        >>> from partstream import CancellationTokenSource
+        >>> source = CancellationTokenSource()
+        >>> source.cancel()
+        >>> source.token.is_cancellation_requested
+        True
+    """
 
     __slots__ = ("token",)
 

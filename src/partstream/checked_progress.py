@@ -46,6 +46,17 @@ class CheckedProgress:
         said_finish: How the provider reported that its answer ended; None while it has not.
         violation: The first broken MUST in strict mode. It is kept because a provider that catches every error must
             not hide it from the consumer.
+
+    Example:
+        >>> from partstream import CheckedProgress, ToolCallPart
+        >>> class Collected(list):
+        ...     report = list.append
+        >>> parts, violations = Collected(), []
+        >>> progress = CheckedProgress(parts, on_violation=violations.append)
+        >>> for _ in range(2):
+        ...     progress.report(ToolCallPart("call-1", "read_file", {}))
+        >>> len(parts), violations[0].rule.id
+        (1, 'tool-call.unique-call-id')
     """
 
     __slots__ = (

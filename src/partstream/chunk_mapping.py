@@ -36,6 +36,11 @@ class StreamUsage:
         usage: All reported counts, or None while the stream has reported none.
         finish: How the stream ended, with reason, response id, model and provider metadata; None while it goes on.
         unmapped: The number of chunks that no part can represent, by their type.
+
+    Example:
+        >>> from partstream import StreamUsage, Usage
+        >>> StreamUsage(Usage(input_tokens=7, output_tokens=3)).output_tokens
+        3
     """
 
     usage: Usage | None = None

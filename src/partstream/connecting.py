@@ -94,6 +94,18 @@ def connect(
         CallerError: Other settings were given with a configuration or a provider.
         LanguageModelError: On entering the block: the models cannot be listed, or the list lacks this one; an
             :class:`~partstream.errors.UpstreamError` if the server cannot be reached.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with connect(parrot) as model:
+        ...         return [part async for part in model.stream("Hello")]
+        >>> asyncio.run(main())
+        [TextPart(value='You said: Hello')]
     """
     if isinstance(base_url, LanguageModelChatProvider):
         contract_mode: CheckMode = settings.pop("contract_mode", CheckMode.LENIENT)
@@ -135,6 +147,15 @@ async def ask(
 
     Raises:
         Exception: What :func:`connect` and :meth:`~partstream.LanguageModelChat.ask` raise.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import ask, chat_model, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> asyncio.run(ask(parrot, "Hello"))
+        'You said: Hello'
     """
     connection: AbstractAsyncContextManager[LanguageModelChat] = connect(base_url, **settings)  # type: ignore[call-overload]
     async with connection as model:
@@ -152,6 +173,14 @@ def ask_sync(
     Raises:
         CallerError: An event loop runs, which would stand still meanwhile: `await ask(...)` there.
         Exception: What :func:`ask` raises.
+
+    Example:
+        >>> from partstream import ask_sync, chat_model, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> ask_sync(parrot, "Hello")
+        'You said: Hello'
     """
     try:
         asyncio.get_running_loop()

@@ -15,7 +15,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Disposable:
-    """Ends a subscription when disposed; may be disposed more than once."""
+    """Ends a subscription when disposed; may be disposed more than once.
+
+    Example:
+        >>> from partstream import Disposable
+        >>> subscription = Disposable(lambda: print("ended"))
+        >>> subscription.dispose()
+        ended
+        >>> subscription.dispose()
+    """
 
     __slots__ = ("_dispose",)
 
@@ -38,7 +46,17 @@ class Event(Protocol[T_co]):
 
 
 class EventEmitter(Generic[T]):
-    """Calls the listeners of an event, in the order in which they subscribed."""
+    """Calls the listeners of an event, in the order in which they subscribed.
+
+    Example:
+        >>> from partstream import EventEmitter
+        >>> emitter = EventEmitter()
+        >>> subscription = emitter.event(lambda value: print("got", value))
+        >>> emitter.fire(1)
+        got 1
+        >>> subscription.dispose()
+        >>> emitter.fire(2)
+    """
 
     __slots__ = ("_listeners",)
 

@@ -45,6 +45,14 @@ class ChatMessage:
 
     Raises:
         InvalidArgumentError: An argument has another type.
+
+    Example:
+        >>> from partstream import ChatMessage, DataPart, TextPart
+        >>> ChatMessage.user("Hello").content
+        (TextPart(value='Hello'),)
+        >>> image = ChatMessage.user([TextPart("What is this?"), DataPart.image(b"...", "image/png")])
+        >>> [type(part).__name__ for part in image.content]
+        ['TextPart', 'DataPart']
     """
 
     role: Role
@@ -85,6 +93,12 @@ class Tool:
 
     Raises:
         InvalidArgumentError: An argument has another type.
+
+    Example:
+        >>> from partstream import Tool
+        >>> schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        >>> Tool("get_weather", "Tells the weather of a city.", schema).name
+        'get_weather'
     """
 
     name: str
@@ -109,6 +123,12 @@ class RequestOptions:
 
     Raises:
         InvalidArgumentError: An argument has another type.
+
+    Example:
+        >>> from partstream import RequestOptions, Tool
+        >>> options = RequestOptions([Tool("read_file", "Reads a file.")], model_options={"temperature": 0})
+        >>> [tool.name for tool in options.tools]
+        ['read_file']
     """
 
     tools: tuple[Tool, ...] = ()

@@ -77,6 +77,12 @@ class Finish:
         provider_metadata: The provider's other facts about the whole response, by the provider's name; JSON values.
         edits: The upstream's own cuts to the conversation, a phrase each.
         explanation: The upstream's own sentence for why the model stopped, such as that of a refusal; or None.
+
+    Example:
+        >>> from partstream import Finish, FinishReason, Outcome, UnifiedFinishReason, Usage
+        >>> stopped = FinishReason(UnifiedFinishReason.STOP)
+        >>> Finish(Outcome.COMPLETED, stopped, Usage(input_tokens=9, output_tokens=5)).usage.output_tokens
+        5
     """
 
     outcome: Outcome
@@ -100,6 +106,12 @@ class Unmapped:
     Attributes:
         type: The upstream's name of the event's type.
         data: The event as it came.
+
+    Example:
+        >>> from partstream import StreamReader, Unmapped
+        >>> output = next(iter(StreamReader().feed(b'data: {"type":"response.news","words":"new"}\\n\\n')))
+        >>> output == Unmapped("response.news", {"type": "response.news", "words": "new"})
+        True
     """
 
     type: str
@@ -164,6 +176,11 @@ class StreamOptions:
             the address, and whoever has the connection fetches the file.
         think_tags: Where the text of an answer holds thinking; no matter for protocols that have a place for it.
         executed_code: How to render code that the server has run, where it says it in a form of its own.
+
+    Example:
+        >>> from partstream import StreamOptions, ThinkingMode
+        >>> StreamOptions(thinking=ThinkingMode.OFF).call_id_prefix
+        'gw-'
     """
 
     thinking: ThinkingMode = ThinkingMode.PART

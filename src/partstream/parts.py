@@ -58,6 +58,11 @@ class TextPart:
 
     Raises:
         InvalidArgumentError: `value` is no text.
+
+    Example:
+        >>> from partstream import TextPart
+        >>> TextPart("Hello").value
+        'Hello'
     """
 
     value: str
@@ -81,6 +86,11 @@ class ThinkingPart:
 
     Raises:
         InvalidArgumentError: An argument has another type.
+
+    Example:
+        >>> from partstream import ThinkingPart
+        >>> ThinkingPart("Six times seven.").value
+        'Six times seven.'
     """
 
     value: str
@@ -115,6 +125,11 @@ class ToolCallPart:
 
     Raises:
         InvalidArgumentError: An argument has another type, or the id or the name is empty.
+
+    Example:
+        >>> from partstream import ToolCallPart
+        >>> ToolCallPart("call-1", "read_file", {"path": "notes.txt"}).input["path"]
+        'notes.txt'
     """
 
     call_id: str
@@ -137,6 +152,11 @@ class DataPart:
 
     Raises:
         InvalidArgumentError: An argument has another type, or the media type is empty.
+
+    Example:
+        >>> from partstream import DataPart
+        >>> DataPart.json({"bytes": 8})
+        DataPart(data=b'{"bytes":8}', mime_type='application/json')
     """
 
     data: bytes
@@ -186,6 +206,11 @@ class ToolResultPart:
 
     Raises:
         InvalidArgumentError: An argument has another type, or the id is empty.
+
+    Example:
+        >>> from partstream import TextPart, ToolResultPart
+        >>> ToolResultPart("call-1", [TextPart("milk")]).is_error
+        False
     """
 
     call_id: str

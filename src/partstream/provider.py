@@ -42,6 +42,11 @@ class LanguageModelChatCapabilities:
         image_input: Whether messages may hold images.
         tool_calling: Whether the model calls tools; a number is the most tools that a request may hold. Copilot's
             agent mode lists only models that call tools.
+
+    Example:
+        >>> from partstream import LanguageModelChatCapabilities
+        >>> LanguageModelChatCapabilities(tool_calling=True).image_input
+        False
     """
 
     image_input: bool = False
@@ -108,6 +113,11 @@ class LanguageModelChatInformation:
 
     Raises:
         InvalidArgumentError: A value has another type, the id is empty, or a limit is not above 0.
+
+    Example:
+        >>> from partstream import LanguageModelChatInformation
+        >>> LanguageModelChatInformation("parrot", "Parrot", "birds", "1", 8_000, 1_000).max_output_tokens
+        1000
     """
 
     id: str
@@ -213,6 +223,20 @@ class LanguageModelChatProvider(ABC):
             the list again.
         resources: What a machine must have to run the provider, for hosts that choose one (docs/ray.md): amounts by
             name, such as `{"num_gpus": 1}`.
+
+    Example:
+        >>> from partstream import LanguageModelChatInformation, LanguageModelChatProvider, TextPart, ask_sync
+        >>> class Parrot(LanguageModelChatProvider):
+        ...     async def provide_language_model_chat_information(self, silent, token):
+        ...         return [LanguageModelChatInformation("parrot", "Parrot", "birds", "1", 8_000, 1_000)]
+        ...
+        ...     async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        ...         progress.report(TextPart(f"{model.name} hears {len(messages)} message."))
+        ...
+        ...     async def provide_token_count(self, model, text, token):
+        ...         return len(str(text)) // 4
+        >>> ask_sync(Parrot(), "Hello")
+        'Parrot hears 1 message.'
     """
 
     on_did_change_language_model_chat_information: Event[None] | None = None

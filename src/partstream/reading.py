@@ -76,6 +76,17 @@ def read_stream(
     Raises:
         UnknownProtocolError: No protocol has this name.
         InvalidArgumentError: `chunks` are no bytes; raised by the iteration if one of them is not.
+
+    Example:
+        >>> from partstream import read_stream
+        >>> chunks = [
+        ...     b'data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,',
+        ...     b'"delta":"Hi"}\\n\\ndata: {"type":"response.completed",',
+        ...     b'"response":{"id":"r1","status":"completed","output":[]}}\\n\\n',
+        ... ]
+        >>> text, finish = read_stream(chunks)
+        >>> text.value, finish.response_id
+        ('Hi', 'r1')
     """
     reader = StreamReader(protocol, options)
     if isinstance(chunks, bytes):

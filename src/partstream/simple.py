@@ -75,6 +75,14 @@ class FunctionProvider(LanguageModelChatProvider):
 
     Attributes:
         information: The model's information.
+
+    Example:
+        >>> from partstream import FunctionProvider, chat_model
+        >>> @chat_model
+        ... async def parrot(messages, options):
+        ...     yield "Hello"
+        >>> isinstance(parrot, FunctionProvider)
+        True
     """
 
     def __init__(
@@ -222,6 +230,14 @@ def chat_model(
         InvalidArgumentError: The decorated object is not an async generator function of two parameters, or a keyword
             has a wrong value; a `TypeError` too.
         UnknownKeywordError: There is no such keyword.
+
+    Example:
+        >>> from partstream import ask_sync, chat_model, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> ask_sync(parrot, "Hello")
+        'You said: Hello'
     """
     check_keywords(
         {
@@ -264,7 +280,13 @@ def chat_model(
 
 
 def text_of(message: ChatMessage) -> str:
-    """The text of a message: its joined text parts."""
+    """The text of a message: its joined text parts.
+
+    Example:
+        >>> from partstream import ChatMessage, text_of
+        >>> text_of(ChatMessage.user("Hello"))
+        'Hello'
+    """
     return "".join(part.value for part in message.content if isinstance(part, TextPart))
 
 
@@ -273,6 +295,11 @@ def user_request(messages: Sequence[ChatMessage]) -> str:
 
     Copilot sends a person's words in a message with context, between `<userRequest>` tags; other consumers send the
     words alone.
+
+    Example:
+        >>> from partstream import ChatMessage, user_request
+        >>> user_request([ChatMessage.system("Be brief."), ChatMessage.user("Hello")])
+        'Hello'
     """
     texts = (text_of(message) for message in reversed(messages) if message.role is Role.USER)
     last = next(filter(None, texts), "")

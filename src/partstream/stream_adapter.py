@@ -56,6 +56,20 @@ class StreamAdapter:
         InvalidArgumentError: `files` is :attr:`FileMode.FETCH`.
 
     Source: RFC 003. Unlike RFC 003, an error is raised after the parts before it, unless `errors` wants a text.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import StreamAdapter
+        >>> chunks = [
+        ...     {"type": "text-delta", "id": "1", "text": "Hi"},
+        ...     {"type": "finish", "finishReason": "stop", "totalUsage": {"inputTokens": 1, "outputTokens": 2}},
+        ... ]
+        >>> async def main():
+        ...     adapter = StreamAdapter()
+        ...     parts = [part async for part in adapter.adapt_stream(chunks)]
+        ...     return parts, adapter.get_usage().output_tokens
+        >>> asyncio.run(main())
+        ([TextPart(value='Hi')], 2)
     """
 
     def __init__(

@@ -52,6 +52,12 @@ class Usage:
         cache_write_tokens: The part of `input_tokens` that was written to the upstream's prompt cache.
         context_tokens: The prompt of the last call of the model, which fills its context window, where `input_tokens`
             counts those of several calls, as of tools that the upstream runs; None where it is `input_tokens`.
+
+    Example:
+        >>> from partstream import Usage
+        >>> usage = Usage(input_tokens=9, output_tokens=5)
+        >>> usage.output_tokens, usage.cached_tokens
+        (5, None)
     """
 
     input_tokens: int | None = None
@@ -82,6 +88,12 @@ class FinishReason:
     Attributes:
         unified: The term for all providers.
         raw: The provider's own term, or None.
+
+    Example:
+        >>> from partstream import FinishReason, UnifiedFinishReason
+        >>> reason = FinishReason(UnifiedFinishReason.LENGTH, raw="max_tokens")
+        >>> str(reason.unified), reason.raw
+        ('length', 'max_tokens')
     """
 
     unified: UnifiedFinishReason

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import httpx2
 import pytest
 
+from newcomer import FOLLOWS_PAGES, Newcomer
 from partstream.hub.configuration import Section, UnusableHubFileError, read_hub_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "hub.md").read_text(encoding="utf-8")
 PATH = GUIDE.partition("## From nothing")[2].partition("\n## ")[0]
@@ -31,42 +18,14 @@ BLOCKS = re.findall(
     re.DOTALL,
 )
 """Each block of commands, and what the guide shows of its output: a block of text that follows it."""
-PORT = "8642"
 SERVE = "partstream serve --hub --demo"
 VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d"), "MOMENT"),
     (re.compile(r"\d+\.\d+ USD (spent|left)"), r"AMOUNT \1"),
 )
 """What is another at each run: times, and what is left to the millionth of a dollar."""
-MOST_SECONDS = 60.0
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("bash") is None, reason="the guide is written for bash"),
-    pytest.mark.skipif(os.name != "posix", reason="this system ends no process by signals"),
-]
-
-
-def _free_port() -> str:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
-
-
-@contextmanager
-def _serving(command: str, port: str, environment: dict[str, str]) -> Iterator[None]:
-    """A server that runs until the block ends; it takes requests when the block begins."""
-    with subprocess.Popen(shlex.split(command), env=environment, stdout=subprocess.DEVNULL) as server:
-        try:
-            deadline = time.monotonic() + MOST_SECONDS
-            while not _is_ready(port):
-                assert server.poll() is None, "the server has ended"
-                assert time.monotonic() < deadline
-                time.sleep(0.05)  # bounded by the deadline
-            yield
-            server.send_signal(signal.SIGTERM)
-            assert server.wait(MOST_SECONDS) == 0
-        finally:
-            server.kill()
+pytestmark = FOLLOWS_PAGES
 
 
 def _without_what_varies(text: str) -> str:
@@ -75,40 +34,13 @@ def _without_what_varies(text: str) -> str:
     return text
 
 
-def _is_ready(port: str) -> bool:
-    try:
-        return httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code == 200
-    except httpx2.TransportError:
-        return False
-
-
 def _outputs(folder: Path) -> list[tuple[str, str]]:
-    """What each block of the guide prints, and what the guide shows of it.
-
-    The one thing that is changed is the port: another program may have that of the guide.
-    """
-    port = _free_port()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
-    scripts = str(Path(sys.executable).parent)
-    folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "CACHE", "DATA")}
-    environment = kept | folders | {"HOME": str(folder), "PATH": f"{scripts}{os.pathsep}{kept['PATH']}"}
-    environment |= {"PARTSTREAM_SERVE_PORT": port}  # what the option --port says
-
-    def run(commands: str) -> str:
-        return subprocess.run(
-            ["bash", "-c", commands.replace(PORT, port)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=MOST_SECONDS,
-            check=False,
-        ).stdout
-
+    """What each block of the guide prints, and what the guide shows of it."""
+    newcomer = Newcomer(folder)
     place = next(number for number, (commands, _) in enumerate(BLOCKS) if commands.strip() == SERVE)
-    printed = [(run(commands), shown) for commands, shown in BLOCKS[:place]]
-    with _serving(SERVE, port, environment):
-        printed += [(run(commands), shown) for commands, shown in BLOCKS[place + 1 :]]
+    printed = [(newcomer.run(commands).text, shown) for commands, shown in BLOCKS[:place]]
+    with newcomer.running(SERVE):
+        printed += [(newcomer.run(commands).text, shown) for commands, shown in BLOCKS[place + 1 :]]
     return printed
 
 

@@ -9,6 +9,12 @@ A comment stands on the line before the fence, where readers do not see it:
 - `<!-- given: NAME, NAME -->`: it is run here, with these names of `surroundings.py`; what it uses of `GIVEN` there
   without making it, it gets in any case.
 - `<!-- continues -->`: it is read together with the blocks of its language before it.
+
+A tutorial is followed from its beginning to its end; there, other comments say what its reader does:
+
+- `<!-- saved as: NAME -->`: the block is saved in this file.
+- `<!-- kept running -->`: the command serves in a terminal of its own, until the end of the page.
+- `<!-- exit code: N -->`: the last of the commands ends with this code, and not with 0.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MARKS = ("example", "file", "run by", "not run", "given", "continues")
+MARKS = ("example", "file", "run by", "not run", "given", "continues", "saved as", "kept running", "exit code")
 FENCE = re.compile(r"^( *)```(.*)$")
 COMMENT = re.compile(r"^ *<!-- ([a-z ]+?)(?:: (.*?))? -->$")
 

@@ -17,7 +17,8 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
-WITH_BLOCKS = [page for page, text in PAGES.items() if "```" in text]
+WITH_BLOCKS = [page for page, text in PAGES.items() if "```" in text and not page.startswith("docs/tutorials/")]
+"""The pages whose blocks are checked one by one; a tutorial is followed as a whole, by `test_tutorials.py`."""
 
 
 def offences(page: str, text: str, folder: Path) -> list[str]:

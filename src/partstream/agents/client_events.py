@@ -72,6 +72,15 @@ async def from_events(
         UpstreamProtocolError: An event is no object, or the events are of no known protocol.
         LanguageModelError: The client raised an error of the server, the connection or its limits of time.
         Exception: Any other error of the iterator, unchanged.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import from_events
+        >>> chunks = [{"type": "text-delta", "id": "1", "text": "Hi"}, {"type": "finish", "finishReason": "stop"}]
+        >>> async def main():
+        ...     return [part async for part in from_events(chunks)]
+        >>> asyncio.run(main())[0]
+        TextPart(value='Hi')
     """
     if hasattr(events, "model_dump") or isinstance(events, str | bytes | Mapping):
         refuse("from_events.events", events, f"a stream of events (got {type(events).__name__}): ask with stream=True")

@@ -44,6 +44,14 @@ async def in_thread(
 
     Raises:
         Exception: Any error of the iterator, after the pieces before it.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import in_thread
+        >>> async def main():
+        ...     return [piece async for piece in in_thread(["one", "two"])]
+        >>> asyncio.run(main())
+        ['one', 'two']
     """
     feed = _Feed(pieces, asyncio.get_running_loop(), max(1, most_waiting))
     # A daemon: a model that never returns must not keep the process from ending.

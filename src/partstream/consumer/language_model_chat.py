@@ -29,6 +29,18 @@ class LanguageModelChat:
 
     Attributes:
         information: The provider's information about the model.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with connect(parrot) as model:
+        ...         return model.name, model.max_input_tokens, await model.ask("Hello")
+        >>> asyncio.run(main())
+        ('Parrot', 128000, 'You said: Hello')
     """
 
     information: LanguageModelChatInformation

@@ -63,6 +63,20 @@ class LanguageModels:
         on_provider_error: Called with the vendor and an error of its provider that no request can raise: a failed
             listing, an error after a cancellation, a provider that does not stop. By default, the error is logged.
         limits: How long to wait for providers.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import LanguageModels, chat_model, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with LanguageModels() as models:
+        ...         models.register_language_model_chat_provider("birds", parrot)
+        ...         (model,) = await models.select_chat_models({"vendor": "birds"})
+        ...         return await model.ask("Hello")
+        >>> asyncio.run(main())
+        'You said: Hello'
     """
 
     def __init__(

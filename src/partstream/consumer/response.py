@@ -39,6 +39,19 @@ class LanguageModelChatResponse:
     final, and a cancellation has no effect. Leaving an iteration early also cancels the request, unless another
     iteration is running. CPython closes an iteration as soon as nothing refers to it; to control the moment, use
     `async with response:` or `contextlib.aclosing(response.stream)`.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with connect(parrot) as model:
+        ...         response = model.stream("Hello")
+        ...         return await response.read_text(), response.parts, response.is_cancelled
+        >>> asyncio.run(main())
+        ('You said: Hello', (TextPart(value='You said: Hello'),), False)
     """
 
     def __init__(self, request: RunningRequest) -> None:

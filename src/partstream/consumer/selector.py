@@ -30,6 +30,11 @@ class LanguageModelChatSelector:
 
     Raises:
         InvalidArgumentError: A property is no text.
+
+    Example:
+        >>> from partstream import LanguageModelChatSelector
+        >>> LanguageModelChatSelector(vendor="birds", id="parrot").vendor
+        'birds'
     """
 
     vendor: str | None = None

@@ -64,6 +64,11 @@ class ConsumerLimits:
             cancelled as well. Short, because a provider that blocks on a silent upstream does not look at its token,
             and its connection has to be closed at once all the same.
         cancel_seconds: The wait for the provider to end after its task was cancelled; then it is reported as stuck.
+
+    Example:
+        >>> from partstream import ConsumerLimits
+        >>> ConsumerLimits(list_seconds=30).cancel_seconds
+        5.0
     """
 
     list_seconds: float = 10.0

@@ -30,6 +30,13 @@ class ToolFunction:
             other callable runs in a worker thread, because a blocking call would hold up the answer and its
             cancellation. Cancelling stops a coroutine; a thread cannot be stopped, and its result is dropped. For the
             values that it may return, see :func:`tool_result_content`. The model is told of the errors that it raises.
+
+    Example:
+        >>> from partstream import Tool, ToolFunction
+        >>> weather = Tool("get_weather", "Tells the weather of a city.")
+        >>> get_weather = ToolFunction(weather, lambda arguments: f"19 °C in {arguments['city']}")
+        >>> get_weather.call({"city": "Oslo"})
+        '19 °C in Oslo'
     """
 
     tool: Tool

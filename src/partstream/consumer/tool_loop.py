@@ -71,6 +71,21 @@ async def run_tool_loop(
         LanguageModelError: A request failed.
         ToolRoundLimitError: The model still called tools in the last round.
         CallerError: The arguments contradict each other.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import Tool, ToolCallPart, ToolFunction, ToolResultPart, chat_model, connect, run_tool_loop
+        >>> @chat_model(name="Reader")
+        ... async def reader(messages, options):
+        ...     results = [part for part in messages[-1].content if isinstance(part, ToolResultPart)]
+        ...     yield results[0].content[0] if results else ToolCallPart("call-1", "read_file", {"path": "notes.txt"})
+        >>> read_file = ToolFunction(Tool("read_file", "Reads a file."), lambda arguments: f"{arguments['path']}: milk")
+        >>> async def main():
+        ...     async with connect(reader) as model:
+        ...         return await run_tool_loop(model, "What is in my notes?", [read_file])
+        >>> result = asyncio.run(main())
+        >>> result.text, result.rounds
+        ('notes.txt: milk', 2)
     """
     async with aclosing(stream_tool_loop(model, messages, tools, options, token, max_rounds=max_rounds)) as events:
         async for event in events:
@@ -109,6 +124,18 @@ async def stream_tool_loop(
         LanguageModelError: A request failed; the parts that came before were yielded.
         ToolRoundLimitError: The model still called tools in the last round; those calls were not executed.
         CallerError: The arguments contradict each other.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect, stream_tool_loop, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with connect(parrot) as model:
+        ...         return [type(event).__name__ async for event in stream_tool_loop(model, "Hello", [])]
+        >>> asyncio.run(main())
+        ['RoundStarted', 'PartReceived', 'LoopFinished']
     """
     functions = _functions_by_name(tools, options, max_rounds)
     options = replace(options, tools=tuple(function.tool for function in tools))

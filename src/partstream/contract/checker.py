@@ -105,6 +105,14 @@ class ContractChecker:
     Attributes:
         violations: The first :data:`MAX_KEPT_VIOLATIONS` violations, in order.
         counts: The number of violations of each rule, by rule id.
+
+    Example:
+        >>> from partstream import CheckMode, ContractChecker, ToolCallPart
+        >>> checker = ContractChecker(mode=CheckMode.LENIENT)
+        >>> for _ in range(2):
+        ...     part = checker.check(ToolCallPart("call-1", "read_file", {}))
+        >>> part is None, checker.violations[0].rule.id
+        (True, 'tool-call.unique-call-id')
     """
 
     def __init__(

@@ -51,6 +51,12 @@ class ModelCapabilities:
         context_edits: What its server can do to shorten a conversation; empty for nothing.
         loaded_window: The window with which its server loads it, where requests may ask for another one.
         trained_window: The largest window with which it can be loaded.
+
+    Example:
+        >>> from partstream import ModelCapabilities
+        >>> known = ModelCapabilities(context_window=100_000, tool_calling=True)
+        >>> known.tool_calling, known.image_input
+        (True, None)
     """
 
     context_window: int | None = None

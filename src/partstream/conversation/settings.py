@@ -93,6 +93,11 @@ class RequestSettings:
 
     Raises:
         ConfigurationError: HTTP cannot hold one of the headers.
+
+    Example:
+        >>> from partstream import RequestSettings, SystemAs
+        >>> RequestSettings(system_as=SystemAs.SYSTEM, extra_body={"temperature": 0}).store
+        False
     """
 
     system_as: SystemAs = SystemAs.INSTRUCTIONS

@@ -65,6 +65,12 @@ class LanguageModelError(PartstreamError):
     Attributes:
         message: One sentence for a person.
         code: The kind of failure.
+
+    Example:
+        >>> from partstream import LanguageModelError
+        >>> error = LanguageModelError.blocked("No more answers today: the quota is used up.")
+        >>> str(error.code), str(error)
+        ('Blocked', 'No more answers today: the quota is used up.')
     """
 
     def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:

@@ -41,6 +41,11 @@ class ModelOverride:
         image_input: Whether prompts may hold images.
         tool_calling: Whether the model calls tools.
         reasoning_efforts: The reasoning levels in the model picker; an empty one offers none.
+
+    Example:
+        >>> from partstream import ModelOverride
+        >>> ModelOverride(name="Large", tool_calling=True).max_input_tokens is None
+        True
     """
 
     name: str | None = None
@@ -100,6 +105,12 @@ class ModelSelection:
         default: The id of the first model, or None.
         overrides: A person's settings by model id; ids that the server does not list are offered too.
         limits: How limits are determined.
+
+    Example:
+        >>> from partstream import ModelOverride, ModelSelection
+        >>> selection = ModelSelection(allow=["large-*"], overrides={"large-1": ModelOverride(context_window=100_000)})
+        >>> selection.overrides["large-1"].context_window
+        100000
     """
 
     allow: Sequence[str] = ()

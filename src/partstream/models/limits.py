@@ -43,6 +43,11 @@ class LimitSettings:
             reasoning as output.
         default_input_tokens: The most tokens of a prompt if no context window is known.
         default_output_tokens: The most tokens of an answer if no limit is known; at most a quarter of a known window.
+
+    Example:
+        >>> from partstream import LimitPolicy, LimitSettings
+        >>> LimitSettings(LimitPolicy.FRACTION).fraction
+        0.85
     """
 
     policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT

@@ -61,6 +61,15 @@ class StreamReader:
     Attributes:
         started: Whether an event was read.
         ending: Whether the wire has said that the end is near: what still comes, comes at once.
+
+    Example:
+        >>> from partstream import StreamReader
+        >>> reader = StreamReader()
+        >>> event = b'data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,'
+        >>> list(reader.feed(event))
+        []
+        >>> list(reader.feed(b'"delta":"Hi"}\\n\\n'))
+        [TextPart(value='Hi')]
     """
 
     __slots__ = (

@@ -70,6 +70,14 @@ class GatewayConfiguration(NotPickled):
 
     Raises:
         ConfigurationError: A value is of no use, or two contradict each other; the message shows no secret.
+
+    Example:
+        >>> from partstream import GatewayConfiguration, Secret, Timeouts
+        >>> configuration = GatewayConfiguration(
+        ...     "https://api.example.com/v1", api_key=Secret("sk-1"), timeouts=Timeouts(first_event=600)
+        ... )
+        >>> configuration.timeouts.first_event
+        600
     """
 
     base_url: str = field(repr=False)  # its query may hold a key

@@ -41,6 +41,11 @@ class Timeouts:
 
     Raises:
         ConfigurationError: A limit is not a number above 0.
+
+    Example:
+        >>> from partstream import Timeouts
+        >>> Timeouts(first_event=600).idle
+        120.0
     """
 
     connect: float = 10.0
@@ -76,6 +81,11 @@ class RetryPolicy:
 
     Raises:
         ConfigurationError: There are no attempts, or a wait is not a number above 0.
+
+    Example:
+        >>> from partstream import RetryPolicy
+        >>> RetryPolicy(attempts=1).longest_wait
+        30.0
     """
 
     attempts: int = 3

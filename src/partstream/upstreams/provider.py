@@ -49,6 +49,20 @@ class GatewayProvider(LanguageModelChatProvider):
         ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
             wants none. Whoever made it closes it.
         counters: The exact counters of tokens; without them texts are estimated.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import GatewayConfiguration, GatewayProvider, LanguageModelChatInformation, LanguageModels
+        >>> listed = (LanguageModelChatInformation("m", "M", "m", "1", 8_000, 1_000),)
+        >>> async def main():
+        ...     provider = GatewayProvider(GatewayConfiguration("http://127.0.0.1:1234/v1", models=listed))
+        ...     async with LanguageModels() as models:
+        ...         models.register_language_model_chat_provider("desk", provider)
+        ...         found = await models.select_chat_models({"vendor": "desk"})
+        ...     await provider.aclose()
+        ...     return [model.id for model in found]
+        >>> asyncio.run(main())
+        ['m']
     """
 
     def __init__(

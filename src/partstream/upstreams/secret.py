@@ -30,6 +30,14 @@ class Secret(NotPickled):
 
     Attributes:
         kind: What kind of key it is.
+
+    Example:
+        >>> from partstream import Secret
+        >>> key = Secret("sk-1")
+        >>> "sk-1" in f"{key} {key!r}"
+        False
+        >>> key.reveal()
+        'sk-1'
     """
 
     __slots__ = ("_value", "kind")

@@ -27,6 +27,11 @@ class TokenCount:
     Attributes:
         tokens: The number of tokens; never negative, and without a margin.
         source: The source of the number; for a sum, the least certain source of its terms.
+
+    Example:
+        >>> from partstream import CountSource, TokenCount
+        >>> TokenCount(3, CountSource.ESTIMATED).tokens
+        3
     """
 
     tokens: int

@@ -1,0 +1,73 @@
+"""Every tutorial can be followed from an empty folder, and prints what it shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from newcomer import FOLLOWS_PAGES
+from offences import assert_none
+
+from . import following
+from .code_blocks import find_blocks
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs/tutorials"
+OVERVIEW = (FOLDER / "README.md").read_text(encoding="utf-8")
+TUTORIALS = {
+    path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md")) if path.stem != "README"
+}
+MINUTES = {"ten": "10", "fifteen": "15"}
+WAYS_ON = 3
+
+pytestmark = FOLLOWS_PAGES
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_can_be_followed_and_prints_what_it_shows(name: str, tmp_path: Path) -> None:
+    assert_none(following.faults(list(find_blocks(name, TUTORIALS[name])), tmp_path))
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_says_what_there_is_at_its_end_how_long_it_takes_and_where_to_go_next(name: str) -> None:
+    text = TUTORIALS[name]
+    beginning = text.split("\n\n")[1].replace("\n", " ")
+    assert beginning.startswith(("At the end,", "At the end you have"))
+    found = re.search(r"It takes (\w+) minutes", beginning)
+    assert found is not None
+    title = text.splitlines()[0].removeprefix("# ")
+    assert re.search(rf"^\| \[{title}\]\({name}\) \|.* \| {MINUTES[found[1]]} \|$", OVERVIEW, re.MULTILINE)
+    assert text.partition("\n## Where to go next\n")[2].count("\n- [") >= WAYS_ON
+
+
+@pytest.mark.parametrize(
+    ("page", "printed", "is_shown"),
+    [
+        ("one\ntwo\n", "one  \ntwo\n", True),
+        ("one\n…\n", "one\n", True),
+        ("one\n…\nfour\n", "one\ntwo\nthree\nfour\n", True),
+        ("2 passed in …\n", "2 passed in 0.31s\n", True),
+        ("one\n", "one\ntwo\n", False),
+        ("one\ntwo\n", "one\n", False),
+        ("o.e\n", "one\n", False),
+    ],
+)
+def test_what_a_page_shows_is_compared_line_by_line(page: str, printed: str, is_shown: bool) -> None:
+    assert following.shows(page, printed) is is_shown
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("```sh\nexit 3\n```", "the exit code is 3"),
+        ("```sh\necho one\n```\n\n```text\ntwo\n```", "this was printed:\none"),
+        ("```text\ntwo\n```", "no command has printed it"),
+        ("```python\nprint(1)\n```", "neither type nor save it"),
+    ],
+)
+def test_a_step_that_goes_otherwise_is_named_with_its_line(block: str, said: str, tmp_path: Path) -> None:
+    [fault] = following.faults(list(find_blocks("a.md", f"# A\n\n{block}\n")), tmp_path)
+    assert fault.startswith("a.md:")
+    assert said in fault
