@@ -138,23 +138,6 @@ test("the settings editor has groups in an order, and every link in it leads to 
   }
 });
 
-test("the documentation has the settings in the order of the editor, each with its group and its default", () => {
-  const rows = contributes.configuration.flatMap(({ title, properties }) =>
-    Object.entries(properties).map(([name, { default: value }]) => {
-      const text = typeof value === "string" ? value : JSON.stringify(value);
-      const shown = text === "" ? "empty" : `\`${text}\``;
-      return `| \`${name}\` | ${title} | ${shown} |`;
-    }),
-  );
-  const table = read("../docs/vscode.md")
-    .split("\n")
-    .filter((line) => line.startsWith("| `partstream."));
-  assert.deepEqual(
-    table.map((line) => line.split("|").slice(0, 4).join("|") + "|"),
-    rows,
-  );
-});
-
 test("the key of a group is a secret", () => {
   const [provider] = contributes.languageModelChatProviders;
   assert.equal(provider?.vendor, "partstream");
