@@ -13,6 +13,7 @@ from release.contents import faults_of_imports, faults_of_vsix
 from release.pythons import found_pythons
 from release.sidecar import Sidecar, initialize_params
 
+from extension_manifest import MANIFEST
 from partstream import __version__
 from partstream.configuration import SETTINGS, Place
 from partstream.models.limits import LimitPolicy
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 ROOT = Path(__file__).parent.parent
-TEXTS = json.loads((ROOT / "extension" / "package.nls.json").read_text(encoding="utf-8"))
-
-
-def _localised(_match: re.Match[str]) -> str:
-    return json.dumps(TEXTS[_match[1]])
-
-
-# As VS Code puts the texts in the place of their keys.
-MANIFEST = json.loads(
-    re.sub(r'"%([^%"]+)%"', _localised, (ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
-)
 CONFIGURATION = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]
 ASKED = CONFIGURATION["properties"]
 GROUP = {**ASKED, **CONFIGURATION["allOf"][0]["properties"]}
