@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answer, models, NEW, start, until } from "./applicationWorld";
 import { settled } from "./testClock";
-import { set, world } from "./vscodeModule";
+import { set, shownItem, world } from "./vscodeModule";
 
 const INSPECTOR = "partstream.inspector";
 const run = (command: string): unknown => world.commands.get(`partstream.${command}`)?.();
@@ -36,11 +36,11 @@ test("a recording is armed with a sign in the status bar, and over with the answ
   await models(provider);
   world.choices = ["Inspect"];
   await run("recordNextAnswer");
-  assert.equal(world.recording, "$(record) Recording the next answer");
+  assert.equal(shownItem("recording")?.text, "$(record) Recording the next answer");
   await until(heard("recording: true"));
   await answer(provider);
   await until(() => html().includes("/data/a.partstream.zip"));
-  assert.equal(world.recording, undefined);
+  assert.equal(shownItem("recording"), undefined);
   assert.match(world.informed.join(), /recorded the answer of echo: failed\. Its texts are in the file; keys are not/);
 });
 
@@ -51,7 +51,7 @@ test("a click on the sign takes the recording back", async () => {
   await run("recordNextAnswer");
   await until(heard("recording: true"));
   await run("cancelRecording");
-  assert.equal(world.recording, undefined);
+  assert.equal(shownItem("recording"), undefined);
   await until(heard("recording: false"));
   await answer(provider);
   await settled();

@@ -1,0 +1,32 @@
+/** Puts what is wrong into VS Code: the item of the status bar, and what finds out why; without logic of its own. */
+import { SYSTEM_CLOCK } from "./clock";
+import type { ConnectionTest } from "./connectionTest/command";
+import type { ModelList } from "./modelList";
+import { TroubleItem } from "./troubleItem";
+import type { Circumstances } from "./troubles";
+import { type ConnectionTestSurroundings, createConnectionTest } from "./vscodeConnectionTest";
+import { createTroubleItem } from "./vscodeStatus";
+
+export interface TroublesSurroundings extends Omit<ConnectionTestSurroundings, "lists"> {
+  readonly process: () => Circumstances["process"];
+  readonly models: () => Pick<ModelList, "lists" | "invalidate">;
+}
+
+/** The item, the command *Test Connection*, and what both are disposed with. */
+export function createTroubles({ process, models, ...surroundings }: TroublesSurroundings): {
+  readonly item: TroubleItem;
+  readonly test: ConnectionTest;
+  readonly disposables: readonly { dispose(): unknown }[];
+} {
+  const { loads, redact } = surroundings;
+  const lists = (): Circumstances["lists"] => models().lists;
+  const status = createTroubleItem("partstream.help");
+  const item = new TroubleItem({
+    show: (view) => status.show(view && { text: redact(view.text), tooltip: redact(view.tooltip) }),
+    circumstances: () => ({ process: process(), loads: loads(), lists: lists() }),
+    askAgain: (groupId) => models().invalidate(groupId),
+    clock: SYSTEM_CLOCK,
+  });
+  const { test, disposables } = createConnectionTest({ ...surroundings, lists });
+  return { item, test, disposables: [status.item, ...disposables] };
+}
