@@ -19,6 +19,7 @@ import { INSPECTOR_CHECKS } from "./checks/inspector.js";
 import { NEW_PROVIDER_CHECKS } from "./checks/newProvider.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
+import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
 import { WIRE_CHECKS } from "./checks/wires.js";
@@ -52,6 +53,7 @@ try {
     ...GROUP_CHECKS,
     ...CONNECTION_CHECKS,
     ...INSPECTOR_CHECKS,
+    ...REPORT_CHECKS,
     ...AGENT_CHECKS,
     ...HUB_CHECKS,
     ...NEW_PROVIDER_CHECKS,

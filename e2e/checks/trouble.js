@@ -18,20 +18,21 @@ export const TROUBLE_CHECKS = [
       const lines = code.split("\n");
       writeFileSync(file, [...lines.slice(0, LINE - 1), "def broken(:", ...lines.slice(LINE - 1)].join("\n"));
       await panel.showsInStatusBar(`Partstream: parrot.py line ${LINE}`);
+      await screenshot("trouble-1-item");
       await item.hover();
       const tooltip = panel.page.locator(".monaco-hover:visible", { hasText: "SyntaxError" });
       await tooltip.waitFor();
       for (const link of ["Test Connection…", "Show Log", "Copy Debug Information"]) {
         await tooltip.getByRole("link", { name: link }).waitFor();
       }
-      await screenshot("trouble-1-item");
+      await screenshot("trouble-2-tooltip");
       await item.click();
       await wizard.shows("Test Connection…");
-      await screenshot("trouble-2-help");
+      await screenshot("trouble-3-help");
       await wizard.close();
       writeFileSync(file, code);
       await until("the item to go", async () => (await item.count()) === 0);
-      await screenshot("trouble-3-mended");
+      await screenshot("trouble-4-mended");
     },
   },
 ];

@@ -83,6 +83,9 @@ export class Application {
   readonly #answers = this.#answerParts.answers;
   readonly #troubles = createTroubles({
     ask: this.#ask,
+    extension: () => this.context.extension,
+    isRunning: () => this.#backend.process !== undefined,
+    debugInformation: () => this.#debugInformation(),
     process: () => this.#processNews.problem,
     models: () => this.#backend.models,
     loads: () => this.#loadProblems.problems.loads,
@@ -179,7 +182,8 @@ export class Application {
     "partstream.inspectLastAnswer": () => this.#answers.inspect(null),
     "partstream.recordNextAnswer": () => this.#answers.recording.arm(),
     "partstream.cancelRecording": () => this.#answers.recording.cancel(),
-    "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
+    "partstream.reportIssue": () => this.#troubles.report.run(),
+    "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
     "partstream.manageModels": api.manageModels,
     "partstream.editGroups": api.editGroups,
     "partstream.choosePython": api.choosePython,
@@ -276,8 +280,10 @@ export class Application {
     for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
-  #debugInformation(): Promise<string> {
-    return debugInformation(this.#backend, { ...api.facts(), extensionVersion: this.#version }, this.#log.warning);
+  /** Without keys. */
+  async #debugInformation(): Promise<string> {
+    const host = { ...api.facts(), extensionVersion: this.#version };
+    return this.#redactor.redact(await debugInformation(this.#backend, host, this.#log.warning));
   }
 
   get #version(): string {

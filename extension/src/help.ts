@@ -39,6 +39,11 @@ export const TROUBLE: readonly Help[] = [
     value: to("partstream.copyDebugInformation"),
   },
   {
+    label: "Report Issue…",
+    description: "a file to send, with the last answer if you want",
+    value: to("partstream.reportIssue"),
+  },
+  {
     label: "Restart Python Process",
     description: "and look for Python again",
     value: to("partstream.restart"),

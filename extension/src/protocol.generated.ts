@@ -204,18 +204,32 @@ export interface ShareForm {
   endings: string[];
 }
 
-/** The recording to share, as for the preview, and the name of the file, whose ending says its form. */
+/**
+ * The recording to share, as for the preview, and the name of the file, whose ending says its form.
+ *
+ * With `isLast` true it is the answer of the last preview that asked for it.
+ */
 export interface ShareParams {
   path: string | null;
+  isLast?: boolean;
   name: string;
 }
 
-/** The recording to share: its file, or null for the answer that was inspected last. */
+/**
+ * The recording to share: its file, or null for the answer that was inspected last.
+ *
+ * With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
+ */
 export interface SharePreviewParams {
   path: string | null;
+  isLast?: boolean;
 }
 
-/** What a file to share will hold, in words, and the forms that it may have. */
+/**
+ * What a file to share will hold, in words, and the forms that it may have.
+ *
+ * The words are empty where `isLast` was asked for and no answer is in memory.
+ */
 export interface SharePreviewResult {
   preview: string;
   forms: ShareForm[];

@@ -1,21 +1,24 @@
 /** Puts what is wrong into VS Code: the item of the status bar, and what finds out why; without logic of its own. */
 import { SYSTEM_CLOCK } from "./clock";
 import type { ConnectionTest } from "./connectionTest/command";
+import type { IssueReport } from "./issueReport";
 import type { ModelList } from "./modelList";
 import { TroubleItem } from "./troubleItem";
 import type { Circumstances } from "./troubles";
 import { type ConnectionTestSurroundings, createConnectionTest } from "./vscodeConnectionTest";
+import { createIssueReport, type IssueReportSurroundings } from "./vscodeIssueReport";
 import { createTroubleItem } from "./vscodeStatus";
 
-export interface TroublesSurroundings extends Omit<ConnectionTestSurroundings, "lists"> {
+export interface TroublesSurroundings extends Omit<ConnectionTestSurroundings, "lists">, IssueReportSurroundings {
   readonly process: () => Circumstances["process"];
   readonly models: () => Pick<ModelList, "lists" | "invalidate">;
 }
 
-/** The item, the command *Test Connection*, and what both are disposed with. */
+/** The item, the commands *Test Connection* and *Report Issue*, and what they are disposed with. */
 export function createTroubles({ process, models, ...surroundings }: TroublesSurroundings): {
   readonly item: TroubleItem;
   readonly test: ConnectionTest;
+  readonly report: IssueReport;
   readonly disposables: readonly { dispose(): unknown }[];
 } {
   const { loads, redact } = surroundings;
@@ -28,5 +31,5 @@ export function createTroubles({ process, models, ...surroundings }: TroublesSur
     clock: SYSTEM_CLOCK,
   });
   const { test, disposables } = createConnectionTest({ ...surroundings, lists });
-  return { item, test, disposables: [status.item, ...disposables] };
+  return { item, test, report: createIssueReport(surroundings), disposables: [status.item, ...disposables] };
 }

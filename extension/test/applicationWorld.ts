@@ -66,19 +66,23 @@ beforeEach(async () => {
     configured: [],
     choices: [],
     saved: undefined,
+    files: new Map(),
     saveDialog: undefined,
   });
 });
 after(() => application?.close());
 
 /** Opens a window with the extension; closed when the next test begins. */
-export function start(memory: Record<string, unknown> = {}): PartstreamProvider {
+export function start(
+  memory: Record<string, unknown> = {},
+  manifest: Record<string, unknown> = {},
+): PartstreamProvider {
   const stored: Record<string, unknown> = { ...memory };
   application = new Application({
     subscriptions: [],
     extensionPath: folder,
     globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
-    extension: { packageJSON: { version: "0.1.0" } },
+    extension: { id: "partstream.partstream", packageJSON: { version: "0.1.0", ...manifest } },
     globalState: {
       get: (key: string) => stored[key],
       update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),

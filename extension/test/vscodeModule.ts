@@ -61,8 +61,10 @@ export const world = {
   localValues: {} as Record<string, unknown>,
   /** The buttons that the person clicks in notifications and dialogs, wherever they stand. */
   choices: [] as string[],
-  /** The file that the person names in the dialog to save, then also what was written into it. */
-  saved: undefined as { path: string; content?: string } | undefined,
+  /** The path that the person names in the dialog to save. */
+  saved: undefined as string | undefined,
+  /** What was written into files, by their paths. */
+  files: new Map<string, string>(),
   /** The forms that the dialog offered. */
   saveDialog: undefined as Record<string, string[]> | undefined,
   /** What stops the work behind a notification. */
@@ -187,7 +189,7 @@ export const window = {
   state: { focused: true },
   showSaveDialog: (options: { filters: Record<string, string[]> }) => {
     world.saveDialog = options.filters;
-    return Promise.resolve(world.saved && { path: world.saved.path });
+    return Promise.resolve(world.saved && { path: world.saved, fsPath: world.saved });
   },
   showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
   setStatusBarMessage: () => undefined,
@@ -196,8 +198,10 @@ export const window = {
 
 export const workspace = {
   fs: {
-    writeFile: ({ path }: { path: string }, content: Uint8Array) =>
-      Promise.resolve(void (world.saved = { path, content: Buffer.from(content).toString() })),
+    writeFile: ({ fsPath }: { fsPath: string }, content: Uint8Array) =>
+      Promise.resolve(void world.files.set(fsPath, Buffer.from(content).toString())),
+    stat: ({ fsPath }: { fsPath: string }) =>
+      world.files.has(fsPath) ? Promise.resolve({}) : Promise.reject(new Error(`no such file: ${fsPath}`)),
   },
   createFileSystemWatcher: ({ base, pattern }: RelativePattern) => {
     const file = `${base.fsPath}/${pattern}`;
