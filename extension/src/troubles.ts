@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { SidecarError } from "./errors";
 import type { Load } from "./loadProblems";
 import type { ListView } from "./modelList";
-import type { Group, ProviderError } from "./protocol.generated";
+import type { ProviderError } from "./protocol.generated";
 import { plain } from "./usageText";
 
 /** The commands that the tooltip leads to, and nothing else in it does. */
@@ -73,11 +73,7 @@ function troublesOfList({ group, failures }: ListView): Trouble[] {
   // A load that failed is told by itself.
   const others = failures.filter(({ isLoadProblem }) => isLoadProblem !== true);
   return others.map(({ provider, kind, message }) => ({
-    text: `${nameOf(group) ?? provider} ${LACKS[kind]}`,
+    text: `${group?.name ?? provider} ${LACKS[kind]}`,
     sentence: message,
   }));
-}
-
-function nameOf(group: Group | null): string | undefined {
-  return group?.name;
 }
