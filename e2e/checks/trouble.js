@@ -10,7 +10,7 @@ const LINE = 4;
 export const TROUBLE_CHECKS = [
   {
     name: "trouble: a provider file that breaks is in the status bar, which leads to help, and goes when it is mended",
-    async run({ panel, wizard, folder, screenshot }) {
+    async run({ panel, palette, wizard, folder, screenshot }) {
       const file = join(folder, "parrot.py");
       const code = readFileSync(file, "utf8");
       const item = panel.statusItem("Partstream: ");
@@ -33,6 +33,7 @@ export const TROUBLE_CHECKS = [
       writeFileSync(file, code);
       await until("the item to go", async () => (await item.count()) === 0);
       await screenshot("trouble-4-mended");
+      await palette.clearNotifications();
     },
   },
 ];
