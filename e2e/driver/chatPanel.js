@@ -329,9 +329,14 @@ export class ChatPanel {
     return said;
   }
 
+  /** The item of the status bar that says `text`, if there is one. */
+  statusItem(text) {
+    return this.#page.locator(".statusbar-item:visible", { hasText: text });
+  }
+
   /** Waits until the status bar has an item of ours that says `text`. */
   async showsInStatusBar(text) {
-    await this.#page.locator(".statusbar-item", { hasText: text }).waitFor();
+    await this.statusItem(text).waitFor();
   }
 
   /** How many errors VS Code counts among its problems. */
