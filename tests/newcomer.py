@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLLOWS_PAGES", "Newcomer", "Said"]
 
-MOST_SECONDS: Final = 60.0
+MOST_SECONDS: Final = 120.0
 HOME: Final = "/home/you"
 """What pages call the folder of whoever follows them."""
 USER_FOLDERS: Final = {
