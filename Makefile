@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# A company's proxy shows a certificate that only the system knows.
+export UV_SYSTEM_CERTS ?= true
 
 .PHONY: help setup demo test test-python check lint types lock bench wheel clean
 .DEFAULT_GOAL := help
@@ -124,8 +126,8 @@ extension: $(NODE_STAMP) extension-libraries ## Build the extension without pack
 extension-types: $(NODE_STAMP) ## Check the types of the extension
 	cd $(EXTENSION) && npm run --silent typecheck
 
-extension-style: $(NODE_STAMP) ## Check style and format of the extension
-	cd $(EXTENSION) && npm run --silent lint && npm run --silent format
+extension-style: $(NODE_STAMP) ## Check style, format and texts of the extension
+	cd $(EXTENSION) && npm run --silent lint && npm run --silent format && npm run --silent l10n -- --check
 
 extension-tests: $(NODE_STAMP) ## Run the tests of the extension alone
 	cd $(EXTENSION) && npm test --silent
@@ -147,6 +149,25 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 
 release-check: $(NODE_STAMP) setup ## Check the wheel, the source distribution and the extension, in some minutes
 	$(BIN)/python -m release
+
+# The tests on each supported Python of this machine, with the newest packages and with the oldest that pyproject.toml
+# allows, each in an environment of its own; what they showed goes into pythons/results.json, and from there into
+# docs/releasing.md. ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
+.PHONY: check-pythons
+
+check-pythons: setup ## Run the tests on every Python of this machine, with oldest and newest packages
+	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
+	$(BIN)/python scripts/generate.py
+
+# The tables of our wires beside the types of the newest packages of the registries; ends with an error if something is
+# new, gone or changed. ONLY="gemini" compares one wire; `make freshness-accept` keeps the fields of today as looked at.
+.PHONY: freshness freshness-accept
+
+freshness: setup ## Compare our tables of wires with the newest packages, in a minute
+	$(BIN)/python -m freshness $(if $(ONLY),--only "$(ONLY)")
+
+freshness-accept: setup ## Keep the fields of the newest packages as looked at
+	$(BIN)/python -m freshness --accept $(if $(ONLY),--only "$(ONLY)")
 
 # Measures, shows and writes artifacts/bench.json; takes about eight minutes. Node is needed for the JavaScript rows only.
 .PHONY: bench bench-docs
@@ -197,6 +218,14 @@ bench-record: setup ## Measure `partstream record` before a server, in about fiv
 
 simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about ten minutes
 	$(BIN)/python -m benchmarks.hub_simulation
+	$(BIN)/python scripts/generate.py
+
+# Each door of the README is gone through in an empty home, by the commands that the pages say; what it took goes into
+# newcomer/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
+.PHONY: newcomer
+
+newcomer: setup ## Go through the doors of the README as a newcomer, in about five minutes
+	$(BIN)/python -m newcomer $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into

@@ -11,6 +11,7 @@ import { ADD_MODELS_CHECKS } from "./checks/addModels.js";
 import { AGENT_CHECKS } from "./checks/agents.js";
 import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
+import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
 import { HUB_CHECKS } from "./checks/hub.js";
@@ -47,6 +48,7 @@ try {
     ...TOKEN_CHECKS,
     ...ADD_MODELS_CHECKS,
     ...GROUP_CHECKS,
+    ...CONNECTION_CHECKS,
     ...INSPECTOR_CHECKS,
     ...AGENT_CHECKS,
     ...HUB_CHECKS,

@@ -1,5 +1,6 @@
 import js from "@eslint/js";
 import tseslint from "typescript-eslint";
+import localisable from "./lint/localisable.mjs";
 
 export default tseslint.config(
   { ignores: ["dist", "build", "bundled", "src/protocol.generated.ts", "pages", "**/*.mjs"] },
@@ -15,6 +16,13 @@ export default tseslint.config(
       // Numbers in messages need no String().
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
+  },
+  // What is generated says itself what of it is translated.
+  {
+    files: ["src/**/*.ts"],
+    ignores: ["src/*.generated.ts"],
+    plugins: { partstream: { rules: { localisable } } },
+    rules: { "partstream/localisable": "error" },
   },
   // One door to VS Code: everything else gets what it needs handed in, so tests need no VS Code.
   {

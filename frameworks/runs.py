@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from servers.environments import ROOT
+from servers.pytest_runs import outcome, report_of
 from servers.results import Seen, Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from frameworks.table import Framework
 
-__all__ = ["OWN_TESTS", "BrokenRunError", "scenarios", "seen_in", "tests_of"]
+__all__ = ["OWN_TESTS", "scenarios", "seen_in", "tests_of"]
 
 OWN_TESTS: Final = "its own tests"
 """What all other tests of an adapter are called together."""
@@ -28,10 +27,6 @@ _LONGEST: Final = 300
 _SCENARIOS: Final = ROOT / "tests" / "agents" / "scenarios.py"
 _ROW: Final = re.compile(r'^@_row\("([^"]+)"', re.MULTILINE)
 _PARAMETER: Final = re.compile(r"\[(?:[^:\]]+: )?(.+)\]$")
-
-
-class BrokenRunError(Exception):
-    """The tests did not run; the message is the last that pytest said."""
 
 
 def tests_of(framework: Framework, edition: str, report: Path) -> str:
@@ -49,25 +44,8 @@ def tests_of(framework: Framework, edition: str, report: Path) -> str:
         BrokenRunError: The tests did not run, or took too long.
     """
     python = framework.environment(edition).program("python")
-    arguments = ["-m", "pytest", str(framework.folder), "-q", "-p", "no:cacheprovider", "-W", "default"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTEST_"))}
-    environment |= {"PYTHONPATH": str(ROOT / "src"), "WHOLE_RUNS": "1"}
-    try:
-        run = subprocess.run(
-            [python, *arguments, f"--junitxml={report}"],
-            cwd=ROOT,
-            env=environment,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=_LONGEST,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BrokenRunError(f"the tests took longer than {_LONGEST} s") from error
-    if run.returncode not in {0, 1} or not report.exists():
-        last = [*(run.stdout + run.stderr).strip().splitlines(), "it said nothing"][0]
-        raise BrokenRunError(f"pytest ended with code {run.returncode}: {last}")
-    return report.read_text(encoding="utf-8")
+    more = {"PYTHONPATH": str(ROOT / "src"), "WHOLE_RUNS": "1"}
+    return report_of(python, [str(framework.folder), "-q", "-W", "default"], report, _LONGEST, more)
 
 
 def scenarios() -> Sequence[str]:
@@ -89,14 +67,14 @@ def seen_in(report: str) -> Mapping[str, Seen]:
     others: Counter[str] = Counter()
     failed: list[str] = []
     for case in ET.fromstring(report).iter("testcase"):  # noqa: S314 - our own pytest wrote it
-        name, outcome = case.get("name", ""), _outcome(case)
+        name, shown = case.get("name", ""), outcome(case)
         parameter = _PARAMETER.search(name)
         if parameter is not None and parameter[1] in order:
             earlier = seen.get(parameter[1])
-            seen[parameter[1]] = earlier if earlier and earlier.verdict is Verdict.FAILS else outcome
+            seen[parameter[1]] = earlier if earlier and earlier.verdict is Verdict.FAILS else shown
             continue
-        others[outcome.verdict] += 1
-        if outcome.verdict is Verdict.FAILS:
+        others[shown.verdict] += 1
+        if shown.verdict is Verdict.FAILS:
             failed.append(name)
     in_order = {scenario: seen[scenario] for scenario in order if scenario in seen}
     passed = f"{others[Verdict.WORKS]} passed"
@@ -104,11 +82,3 @@ def seen_in(report: str) -> Mapping[str, Seen]:
     if failed:
         return {**in_order, OWN_TESTS: Seen(Verdict.FAILS, f"{passed}{skipped}, failed: {', '.join(failed)}")}
     return {**in_order, OWN_TESTS: Seen(Verdict.WORKS, passed + skipped)} if others else in_order
-
-
-def _outcome(case: ET.Element) -> Seen:
-    for kind, verdict in (("failure", Verdict.FAILS), ("error", Verdict.FAILS), ("skipped", Verdict.NOT_TRIED)):
-        found = case.find(kind)
-        if found is not None:
-            return Seen(verdict, found.get("message", "").split("\n", 1)[0])
-    return Seen(Verdict.WORKS, "passed")

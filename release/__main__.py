@@ -17,20 +17,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from scripts.build_vsix import BUNDLED, source_date_epoch
+from scripts.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
 
 from release.bill import bill_of_materials, packages_of_npm
 from release.building import ROOT, BuildFailedError, build, differences
 from release.comparing import sha256
-from release.contents import faults_of_sdist, faults_of_vsix
-from release.licences import fault_of_licence, required_packages
+from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from release.licences import (
+    LEFT_OUT_EXTRAS,
+    extras_of,
+    fault_of_licence,
+    fault_of_optional_licence,
+    required_packages,
+)
 from release.pythons import found_pythons, missing_pythons
 from release.trials import command_without_network
-from release.versions import SOURCE, faults_of_versions, version_places
+from release.versions import faults_of_versions, version_places
 from release.wheelhouse import WheelhouseError, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from release.licences import Package
 
 __all__ = ["check"]
 
@@ -81,7 +89,10 @@ def check(say: Callable[[str], object]) -> list[str]:
 
 
 def _versions(say: Callable[[str], object]) -> list[str]:
-    places = version_places(ROOT)
+    try:
+        places = version_places(ROOT)
+    except BuildError as error:
+        return [str(error)]
     for place, version in places.items():
         say(f"  {version:10} {place}")
     return faults_of_versions(places)
@@ -108,19 +119,40 @@ def _contents(artifacts: list[Path]) -> list[str]:
                 found += [f"{path.name}: {fault}" for fault in faults_of_sdist(tar.getnames())]
             continue
         with zipfile.ZipFile(path) as archive:
-            faults_of = faults_of_vsix if path.suffix == ".vsix" else faults_of_sdist
-            found += [f"{path.name}: {fault}" for fault in faults_of(archive.namelist())]
+            found += [f"{path.name}: {fault}" for fault in _FAULTS_OF_ZIP[path.suffix](archive.namelist())]
     return found
 
 
+def _faults_of_vsix(names: list[str]) -> list[str]:
+    return [*faults_of_vsix(names), *faults_of_imports(names, ROOT / "src")]
+
+
+_FAULTS_OF_ZIP: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
+    ".vsix": _faults_of_vsix,
+    ".whl": faults_of_sdist,
+}
+
+
 def _licences(say: Callable[[str], object]) -> list[str]:
-    found: list[str] = []
     of_npm = packages_of_npm(ROOT)
-    for package in [*required_packages(["partstream", *BUNDLED]), *of_npm]:
-        kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
-        say(f"  {package.name:20} {package.version:10} {kept:10} {package.licence}")
-        if fault := fault_of_licence(package.licence):
+    always = required_packages(["partstream", *BUNDLED])
+    found: list[str] = []
+
+    def judge(package: Package, kept: str, fault: str) -> None:
+        say(f"  {package.name:40} {package.version:10} {kept:22} {package.licence}")
+        if fault:
             found.append(f"{package.name} {package.version} ({kept}): {fault}")
+
+    for package in [*always, *of_npm]:
+        kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
+        judge(package, kept, fault_of_licence(package.licence))
+    for extra in extras_of("partstream"):
+        if extra in LEFT_OUT_EXTRAS:
+            say(f"  left out: the extra {extra}, {LEFT_OUT_EXTRAS[extra]}")
+            continue
+        for package in required_packages([f"partstream[{extra}]"]):
+            if package not in always:
+                judge(package, f"extra {extra}", fault_of_optional_licence(package))
     return found
 
 
@@ -142,7 +174,7 @@ def _trials(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
 
 
 def _hashes(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
-    version = version_places(ROOT)[SOURCE]
+    version = version_of_source(ROOT)
     bill = _DIST / f"partstream-{version}.cdx.json"
     packages = required_packages(["partstream", *BUNDLED])
     hashes = {path.name: sha256(path) for path in artifacts}

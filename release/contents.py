@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from scripts.build_vsix import BUNDLED, COMPILED
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from release.imports import imported_by, modules_of
 
-__all__ = ["faults_of_sdist", "faults_of_vsix"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["faults_of_imports", "faults_of_sdist", "faults_of_vsix"]
 
 _OF_EXTENSION: Final = frozenset(
     {
@@ -20,7 +23,9 @@ _OF_EXTENSION: Final = frozenset(
         "extension/LICENSE.txt",
         "extension/changelog.md",
         "extension/dist/extension.js",
+        "extension/l10n/bundle.l10n.json",
         "extension/package.json",
+        "extension/package.nls.json",
         "extension/readme.md",
     }
 )
@@ -28,6 +33,27 @@ _OF_EXTENSION: Final = frozenset(
 _MEDIA: Final = "extension/media/"
 _LIBRARIES: Final = "extension/bundled/libs/"
 _PACKAGES: Final = frozenset({"partstream", *(name.replace("-", "_") for name in BUNDLED)})
+
+_SIDECAR: Final = "partstream.hosts.vscode.__main__"
+_OF_THE_PERSON: Final[Mapping[str, str]] = {
+    "agent_framework": "a framework of agents",
+    "agents": "a framework of agents",
+    "langchain": "a framework of agents",
+    "langchain_core": "a framework of agents",
+    "langgraph": "a framework of agents",
+    "msgspec": "reads JSON faster where it is installed",
+    "pydantic_ai": "a framework of agents",
+}
+"""What the sidecar imports only where the person has installed it, each with what it is."""
+_FOR_PROVIDERS: Final[Mapping[str, str]] = {
+    "partstream.capturing": "the last answers, also for what is no sidecar",
+    "partstream.configuration": "the file of settings and what `partstream doctor` looks at",
+    "partstream.protocols.ai_sdk": "messages in the form of another library",
+    "partstream.protocols.answer_bytes": "writes an answer as the bytes of any protocol",
+    "partstream.protocols.translation": "one protocol as another",
+    "partstream.upstreams.presets": "servers by their names",
+}
+"""What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 
 _CACHES: Final = frozenset(
     {"__pycache__", ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "node_modules"}
@@ -37,12 +63,38 @@ _BYTECODE: Final = frozenset({".pyc", ".pyo"})
 
 
 def faults_of_vsix(names: Iterable[str]) -> list[str]:
-    """Says of each entry of a .vsix why it must not be there.
+    """Says of each entry of a .vsix why it must not be there, and of each package of the sidecar if it is missing.
 
     Args:
         names: The entries.
     """
-    return [f"{name}: {fault}" for name in sorted(names) if (fault := _fault_of_vsix(name))]
+    entries = sorted(names)
+    missing = sorted(_PACKAGES - {_package(name) for name in entries})
+    strays = [f"{name}: {fault}" for name in entries if (fault := _fault_of_vsix(name))]
+    return [*(f"{_LIBRARIES}{package} is missing: the sidecar imports it" for package in missing), *strays]
+
+
+def faults_of_imports(names: Iterable[str], source: Path) -> list[str]:
+    """Says what a .vsix does not hold and the sidecar imports, and what it holds that nobody imports.
+
+    Args:
+        names: The entries of the .vsix.
+        source: The folder of the sources that it was built of.
+    """
+    modules = modules_of(source, "partstream")
+    files = {f"{_LIBRARIES}{path.relative_to(source).as_posix()}": name for name, path in modules.items()}
+    packed = {files[name] for name in names if name in files}
+    imported = imported_by(_SIDECAR, modules)
+    missing = {
+        name: importer
+        for name, importer in imported.items()
+        if name not in packed | _PACKAGES and name not in _OF_THE_PERSON
+    }
+    strays = {name for name in packed - {*imported} if not any(name.startswith(each) for each in _FOR_PROVIDERS)}
+    return [
+        *(f"{name} is missing: {importer} imports it" for name, importer in sorted(missing.items())),
+        *(f"{name} is packed, and the sidecar never imports it" for name in sorted(strays)),
+    ]
 
 
 def faults_of_sdist(names: Iterable[str]) -> list[str]:
@@ -59,13 +111,20 @@ def _fault_of_vsix(name: str) -> str:
         return ""
     if not name.startswith(_LIBRARIES):
         return "neither the extension's own, nor a picture, nor a library"
+    package = _package(name)
+    if package not in _PACKAGES:
+        return f"{package} is not among the packages that the sidecar imports"
     path = PurePosixPath(name.removeprefix(_LIBRARIES))
-    top = re.sub(r"(-[^-]+\.dist-info|\.py)$", "", path.parts[0])
-    if top not in _PACKAGES:
-        return f"{top} is not among the packages that the sidecar imports"
     if _TESTS & {*path.parts}:
         return "tests of a package"
     return _fault_of_any(path)
+
+
+def _package(name: str) -> str:
+    """The package that a library belongs to; nothing for what is no library."""
+    if not name.startswith(_LIBRARIES):
+        return ""
+    return re.sub(r"(-[^-]+\.dist-info|\.py)$", "", PurePosixPath(name.removeprefix(_LIBRARIES)).parts[0])
 
 
 def _fault_of_any(path: PurePosixPath) -> str:

@@ -1,4 +1,7 @@
-"""The licences of what is bundled and of what an installation brings: permissive ones only, and all of them known."""
+"""The licences of what is bundled and of what an installation brings: permissive ones only, and all of them known.
+
+What only an extra brings may have another one, if there is a reason to use it all the same.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,67 @@ from release.pythons import SUPPORTED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["ALLOWED", "Package", "fault_of_licence", "licence_of", "required_packages"]
+__all__ = [
+    "ALLOWED",
+    "EXCEPTIONS",
+    "LEFT_OUT_EXTRAS",
+    "LicenceException",
+    "Package",
+    "extras_of",
+    "fault_of_licence",
+    "fault_of_optional_licence",
+    "licence_of",
+    "required_packages",
+]
 
 ALLOWED: Final = frozenset(
     {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "PSF-2.0", "Python-2.0", "Unlicense"}
 )
 """What asks of a user for no more than to keep its text, by SPDX."""
 
+
+@dataclass(frozen=True, slots=True)
+class LicenceException:
+    """A package of an extra whose licence asks for more than to keep its text.
+
+    Attributes:
+        licence: The licence that it may have, by SPDX; with another one the exception is over.
+        reason: Why the package is used all the same.
+    """
+
+    licence: str
+    reason: str
+
+
+_LGPL: Final = LicenceException(
+    "LGPL-3.0-only",
+    "the driver of Postgres, which a hub on several machines needs; imported as it is, and everybody can exchange it",
+)
+EXCEPTIONS: Final[Mapping[str, LicenceException]] = {
+    "certifi": LicenceException(
+        "MPL-2.0", "the list of certificate authorities, which comes with `requests`; unchanged"
+    ),
+    "hypothesis": LicenceException(
+        "MPL-2.0", "makes up conversations in tests; unchanged, and no part of what is served"
+    ),
+    "psycopg": _LGPL,
+    "psycopg-binary": _LGPL,
+}
+"""The exceptions, by package. None is bundled, and none comes without an extra that somebody asks for."""
+
+LEFT_OUT_EXTRAS: Final[Mapping[str, str]] = {
+    "ray": "half a gigabyte, so it is not installed where the check runs",
+}
+"""Extras whose packages are not looked at, each with the reason."""
+
 _SPOKEN: Final[Mapping[str, str]] = {
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
+    "3-Clause BSD License": "BSD-3-Clause",
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",
     "License :: OSI Approved :: ISC License (ISCL)": "ISC",
     "License :: OSI Approved :: MIT License": "MIT",
+    "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "License :: OSI Approved :: Python Software Foundation License": "PSF-2.0",
     "MIT License": "MIT",
 }
@@ -65,6 +116,29 @@ def fault_of_licence(licence: str) -> str:
     return "" if _is_allowed(parsed) else f"its licence is not allowed: {licence}"
 
 
+def fault_of_optional_licence(package: Package) -> str:
+    """Says what is wrong with the licence of a package that only an extra brings; nothing if it may be used.
+
+    Args:
+        package: The package.
+    """
+    exception = EXCEPTIONS.get(package.name)
+    if exception is None:
+        return fault_of_licence(package.licence)
+    if package.licence == exception.licence:
+        return ""
+    return f"its licence is {package.licence or 'missing'}, the exception is for {exception.licence}"
+
+
+def extras_of(name: str) -> list[str]:
+    """The extras of a package that is installed here, sorted.
+
+    Args:
+        name: The package.
+    """
+    return sorted(metadata.metadata(name).get_all("Provides-Extra", []))
+
+
 def licence_of(headers: Mapping[str, Iterable[str]]) -> str:
     """What the metadata of a package says of its licence: the expression, else what is known by another name.
 
@@ -82,45 +156,53 @@ def licence_of(headers: Mapping[str, Iterable[str]]) -> str:
     return next((one for one in said if "icense" in one and "\n" not in one), "")
 
 
-def required_packages(names: Iterable[str]) -> list[Package]:
+def required_packages(requirements: Iterable[str]) -> list[Package]:
     """Packages that are installed here, and all that they require on any supported Python, sorted by name.
 
     Args:
-        names: The packages to start from; the one of them that is this project is left out of the answer.
+        requirements: What to start from, with extras if wanted, such as `partstream[serve]`; the one of them that is
+            this project is left out of the answer.
 
     Raises:
         LookupError: One of them is not installed here.
     """
     found: dict[str, Package] = {}
-    left: list[str] = [canonicalize_name(name) for name in names]
+    seen: set[tuple[str, str]] = set()
+    left = [Requirement(one) for one in requirements]
     while left:
-        name = left.pop()
-        if name in found:
-            continue
-        try:
-            distribution = metadata.distribution(name)
-        except metadata.PackageNotFoundError as error:
-            message = f"{name} is required and not installed here: make setup"
-            raise LookupError(message) from error
-        headers = {
-            key: distribution.metadata.get_all(key, []) for key in ("License-Expression", "License", "Classifier")
-        }
-        found[name] = Package(name, distribution.version, licence_of(headers))
-        left += _required(distribution)
+        requirement = left.pop()
+        name = canonicalize_name(requirement.name)
+        for extra in {"", *requirement.extras} - {of for one, of in seen if one == name}:
+            seen.add((name, extra))
+            distribution = _distribution(name)
+            found[name] = Package(name, distribution.version, licence_of(_headers(distribution)))
+            left += _required(distribution, extra)
     found.pop("partstream", None)
     return [found[name] for name in sorted(found)]
 
 
-def _required(distribution: metadata.Distribution) -> Iterator[str]:
+def _distribution(name: str) -> metadata.Distribution:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError as error:
+        message = f"{name} is required and not installed here: make setup"
+        raise LookupError(message) from error
+
+
+def _headers(distribution: metadata.Distribution) -> dict[str, list[str]]:
+    return {key: distribution.metadata.get_all(key, []) for key in ("License-Expression", "License", "Classifier")}
+
+
+def _required(distribution: metadata.Distribution, extra: str) -> Iterator[Requirement]:
     for line in distribution.requires or ():
         requirement = Requirement(line)
-        if requirement.marker is None or any(requirement.marker.evaluate(each) for each in _environments()):
-            yield canonicalize_name(requirement.name)
+        if requirement.marker is None or any(requirement.marker.evaluate(each) for each in _environments(extra)):
+            yield requirement
 
 
 @cache
-def _environments() -> tuple[dict[str, str], ...]:
-    return tuple({"python_version": one, "python_full_version": f"{one}.0", "extra": ""} for one in SUPPORTED)
+def _environments(extra: str) -> tuple[dict[str, str], ...]:
+    return tuple({"python_version": one, "python_full_version": f"{one}.0", "extra": extra} for one in SUPPORTED)
 
 
 def _is_allowed(parsed: object) -> bool:

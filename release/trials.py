@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Final
 from clients.agents.isolation import bring_up_loopback
 from scripts.build_vsix import BUNDLED
 
-from partstream.hosts.vscode.methods import PROTOCOL_VERSION
+from partstream.hosts.vscode.methods import ErrorCode
 from release.pythons import found_pythons
+from release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ISOLATED", "TrialError", "command_without_network", "try_all", "version_of_sidecar"]
+__all__ = ["ISOLATED", "TrialError", "command_without_network", "try_all", "try_sidecar"]
 
 ISOLATED: Final = "PARTSTREAM_RELEASE_ISOLATED"
 """The variable that says that this process has a network of its own, with nothing on it."""
@@ -34,6 +35,7 @@ ISOLATED: Final = "PARTSTREAM_RELEASE_ISOLATED"
 _LONGEST: Final = 120
 """Seconds that one step may take."""
 _ANSWER: Final = "Hello from Partstream!"
+_OWN_FAULTS: Final = frozenset({ErrorCode.INTERNAL_ERROR, ErrorCode.METHOD_NOT_FOUND})
 
 
 class TrialError(Exception):
@@ -118,7 +120,7 @@ def _try_extension(artifact: Path, python: str, empty: Path) -> None:
         archive.extractall(empty)
     libraries = empty / "extension" / "bundled" / "libs"
     wanted = json.loads((empty / "extension" / "package.json").read_text(encoding="utf-8"))["version"]
-    said = version_of_sidecar(python, libraries, empty)
+    said = try_sidecar(python, libraries, empty)
     if said != wanted:
         message = f"the sidecar says version {said}, expected {wanted}"
         raise TrialError(message)
@@ -128,8 +130,8 @@ def _try_extension(artifact: Path, python: str, empty: Path) -> None:
     _run(command, {"PYTHONPATH": str(libraries)}, empty)
 
 
-def version_of_sidecar(python: str, libraries: Path, empty: Path) -> str:
-    """Starts the sidecar of an unpacked extension as VS Code would, and returns the version that it says.
+def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
+    """Starts the sidecar of an unpacked extension as VS Code would, asks every method, and returns the version it says.
 
     Args:
         python: The interpreter; what is installed in it is not seen.
@@ -137,34 +139,23 @@ def version_of_sidecar(python: str, libraries: Path, empty: Path) -> str:
         empty: The folder to run in, which is its home too.
 
     Raises:
-        TrialError: It does not answer, or not with a version.
+        TrialError: It does not answer, or one of its methods fails by a fault of its own.
     """
-    info = {"clientInfo": {"name": "release", "version": "1"}, "vscodeVersion": "1.127.0"}
-    params = {"protocolVersion": PROTOCOL_VERSION, "configuration": {"providers": []}, **info}
-    sent = b"".join(
-        b"Content-Length: %d\r\n\r\n%s" % (len(content), content)
-        for content in (
-            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode(),
-            json.dumps({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}).encode(),
-            json.dumps({"jsonrpc": "2.0", "method": "exit"}).encode(),
-        )
-    )
-    command = [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.hosts.vscode"]
-    environment = _environment({"PYTHONPATH": str(libraries)}, empty)
     try:
-        done = subprocess.run(
-            command, cwd=empty, env=environment, input=sent, capture_output=True, timeout=_LONGEST, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        message = f"the sidecar took longer than {_LONGEST} s"
-        raise TrialError(message) from error
-    for piece in done.stdout.split(b"\r\n\r\n")[1:]:
-        message, _ = json.JSONDecoder().raw_decode(piece.decode())
-        if message.get("id") == 1 and "result" in message:
-            return str(message["result"]["serverInfo"]["version"])
-    last = done.stderr.decode(errors="replace").strip()[-500:]
-    message = f"the sidecar ended with code {done.returncode} and did not answer initialize: {last}"
-    raise TrialError(message)
+        with Sidecar(python, libraries, empty) as sidecar:
+            version = str(sidecar.ask("initialize", initialize_params())["result"]["serverInfo"]["version"])
+            for method in METHODS_TO_ASK:
+                error = sidecar.ask(method.name, smallest(method.params)).get("error")
+                # With so little to go by, a method may well refuse; it must know why.
+                if error is not None and error["code"] in _OWN_FAULTS:
+                    message = f"{method.name} failed: {error['message']}"
+                    raise TrialError(message)
+            if code := sidecar.end():
+                message = f"the sidecar ended with code {code}"
+                raise TrialError(message)
+    except SidecarEndedError as error:
+        raise TrialError(str(error)) from error
+    return version
 
 
 def _environment(more: Mapping[str, str], empty: Path) -> dict[str, str]:

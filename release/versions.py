@@ -6,29 +6,30 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from scripts.build_vsix import VERSION_SOURCE, version_of_source
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["SOURCE", "faults_of_versions", "version_places"]
-
-SOURCE = "src/partstream/_version.py"
-"""The one place that is edited."""
+__all__ = ["faults_of_versions", "version_places"]
 
 
 def version_places(root: Path) -> dict[str, str]:
-    """The version that each place of a tree says, :data:`SOURCE` first.
+    """The version that each place of a tree says, the one that is edited first.
 
     Args:
         root: The folder of the project.
+
+    Raises:
+        BuildError: The place that is edited says none.
     """
-    said = re.search(r'^__version__ = "(.+)"$', (root / SOURCE).read_text(encoding="utf-8"), re.MULTILINE)
     manifest, lock = (
         json.loads((root / "extension" / name).read_text(encoding="utf-8"))
         for name in ("package.json", "package-lock.json")
     )
     return {
-        SOURCE: said[1] if said else "",
+        VERSION_SOURCE: version_of_source(root),
         "extension/package.json": manifest["version"],
         "extension/package-lock.json": lock["version"],
         "extension/package-lock.json, its root package": lock["packages"][""]["version"],
@@ -37,12 +38,10 @@ def version_places(root: Path) -> dict[str, str]:
 
 
 def faults_of_versions(places: Mapping[str, str]) -> list[str]:
-    """Says of each place that does not say what :data:`SOURCE` says, what it says in its place."""
-    wanted = places[SOURCE]
-    if not wanted:
-        return [f'{SOURCE}: no line __version__ = "..."']
+    """Says of each place that does not say what the one that is edited says, what it says in its place."""
+    wanted = places[VERSION_SOURCE]
     return [
-        f"{place}: the version is {said or 'missing'}, expected {wanted} as in {SOURCE}"
+        f"{place}: the version is {said or 'missing'}, expected {wanted} as in {VERSION_SOURCE}"
         for place, said in places.items()
         if said != wanted
     ]

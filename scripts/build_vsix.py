@@ -7,6 +7,7 @@ The bundle holds pure-Python wheels only, unpacked: the same file must work on e
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -24,6 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "extension"
 LIBRARIES = EXTENSION / "bundled" / "libs"
 
+VERSION_SOURCE = "src/partstream/_version.py"
+"""The one place of the version that is edited."""
+
 BUNDLED = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
 """What the sidecar imports beside Partstream itself."""
 
@@ -34,6 +38,37 @@ NOT_BUNDLED = {
     "exceptiongroup": "only below Python 3.11",
 }
 """What wheels require and the sidecar does not, each with its reason."""
+
+NOT_PACKED = {
+    "partstream.__main__": "the command line",
+    "partstream.cli": "the command line",
+    "partstream.client_settings": "what commands tell other clients",
+    "partstream.conformance": "tests a provider; for a terminal",
+    "partstream.projects": "what `partstream new` writes",
+    "partstream.recorder": "a proxy that a command starts",
+    "partstream.testing": "servers for tests",
+    "partstream.asgi": "serves other programs",
+    "partstream.hosts.ray": "serves other programs",
+    "partstream.hosts.remote_providers": "asks what serves other programs",
+    "partstream.hub": "serves other programs",
+    "partstream.loopback": "serves other programs",
+    "partstream.serving": "serves other programs",
+    "partstream.reloaded_provider": "serves other programs; the sidecar loads an edited file by itself",
+    "partstream.stop_signals": "ends commands that serve",
+    "partstream.inspector.byte_ranges": "the page's own server; VS Code shows the page itself",
+    "partstream.inspector.changes": "the page's own server",
+    "partstream.inspector.feed": "the page's own server",
+    "partstream.inspector.gate": "the page's own server",
+    "partstream.inspector.live_source": "the page's own server",
+    "partstream.inspector.regressions": "a command that compares recordings",
+    "partstream.inspector.server": "the page's own server",
+    "partstream.inspector.unfinished": "the page's own server",
+}
+"""Packages and modules of our own that the sidecar never imports, each with its reason."""
+
+_NAMES_COMMANDS = "entry_points.txt"
+"""A file of a package that names its commands and its plugins for other programs: the sidecar starts none of them, and
+pytest in a provider's process would look for a plugin that is not there."""
 
 _ZIP_BEGINS = 315_532_800
 """1980-01-01: no entry of a zip can be older."""
@@ -54,7 +89,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder that the .vsix goes into")
     arguments = parser.parse_args()
     try:
-        version = _version()
+        version = version_of_source(ROOT)
         _set_extension_version(version)
         _bundle()
         if not arguments.libraries_only:
@@ -65,10 +100,19 @@ def main() -> int:
     return 0
 
 
-def _version() -> str:
-    found = re.search(r'__version__ = "(.+)"', (ROOT / "src/partstream/_version.py").read_text())
+def version_of_source(root: Path) -> str:
+    """The version that :data:`VERSION_SOURCE` of a tree says; every other place follows it.
+
+    Args:
+        root: The folder of the project.
+
+    Raises:
+        BuildError: The file says none.
+    """
+    text = (root / VERSION_SOURCE).read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     if not found:
-        raise BuildError('src/partstream/_version.py: no line __version__ = "..."')
+        raise BuildError(f'{VERSION_SOURCE}: no line __version__ = "..."')
     return found[1]
 
 
@@ -122,7 +166,23 @@ def _unpack(wheel: Path) -> None:
         for name in archive.namelist():
             if Path(name).suffix in COMPILED:
                 raise BuildError(f"{wheel.name} holds compiled code: {name}")
-        archive.extractall(LIBRARIES)
+        archive.extractall(LIBRARIES, filter(is_packed, archive.namelist()))
+    for record in LIBRARIES.glob(f"{wheel.name.split('-')[0]}-*.dist-info/RECORD"):
+        with record.open(encoding="utf-8", newline="") as file:
+            kept = [row for row in csv.reader(file) if is_packed(row[0])]
+        with record.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(kept)
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file of a wheel goes into the extension.
+
+    Args:
+        name: Its path in the wheel.
+    """
+    module = name.removesuffix(".py").replace("/", ".")
+    is_left_out = any(module == left_out or module.startswith(f"{left_out}.") for left_out in NOT_PACKED)
+    return not is_left_out and not name.endswith(f".dist-info/{_NAMES_COMMANDS}")
 
 
 def _check_requirements() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from page_blocks import with_blocks
 from tried_table import row
 
 if TYPE_CHECKING:
@@ -17,20 +17,13 @@ __all__ = ["agents_page"]
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "agents.md"
 _RESULTS: Final = _ROOT / "frameworks" / "results.json"
-_BLOCK: Final = "<!-- made: frameworks -->\n{text}\n<!-- end: frameworks -->"
 _MARKS: Final[Mapping[str, str]] = {"works": "✓", "not tried": "–"}
 _NO_ROW: Final = {"verdict": "not tried"}
 
 
 def agents_page() -> str:
     """The page as it stands, with its table made anew."""
-    page = _PAGE.read_text(encoding="utf-8")
-    block = _BLOCK.format(text="\n".join(_lines()))
-    pattern = re.escape(_BLOCK.format(text="TEXT")).replace("TEXT", ".*?")
-    made, count = re.subn(pattern, block.replace("\\", r"\\"), page, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"{_PAGE.name}: got {count} blocks 'frameworks', expected one")
-    return made
+    return with_blocks(_PAGE, {"frameworks": _lines()})
 
 
 def _lines() -> Iterator[str]:

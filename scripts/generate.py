@@ -20,13 +20,16 @@ from conformance_schema import conformance_schema
 from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
-from group_schema import extension_manifest
+from freshness_table import freshness_page
+from group_schema import extension_manifest, extension_texts
 from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
+from newcomer_page import install_page
 from preset_types import preset_types
 from project_examples import project_examples
 from provider_template_types import provider_template_types
+from pythons_table import releasing_page
 from ray_page import ray_page
 from recording_page import recording_page
 from scaling_page import scaling_pages
@@ -53,11 +56,15 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
+    "docs/freshness.md": freshness_page,
     "docs/hub-performance.md": hub_performance_page,
     "docs/hub-proof.md": hub_proof_page,
     "docs/inspector.md": inspector_page,
+    "docs/install.md": install_page,
     "extension/package.json": extension_manifest,
+    "extension/package.nls.json": extension_texts,
     "docs/ray.md": ray_page,
+    "docs/releasing.md": releasing_page,
     "docs/recording-performance.md": recording_page,
     **scaling_pages(),
     "docs/servers.md": servers_page,

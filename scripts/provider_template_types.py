@@ -12,11 +12,12 @@ __all__ = ["provider_template_types"]
 
 _HEAD: Final = """\
 // Written by scripts/generate.py from src/partstream/projects: edit the table or its templates there and run it again.
+import * as l10n from "@vscode/l10n";
 
 /** A provider file that a person can begin with. */
 export interface ProviderTemplate {
-  readonly title: string;
-  readonly says: string;
+  readonly title: () => string;
+  readonly says: () => string;
   /** The name that is suggested for the file, without its ending. */
   readonly fileStem: string;
   /** What has to be installed beside Partstream, as pip takes it. */
@@ -37,12 +38,21 @@ def provider_template_types() -> str:
     rows = []
     for template in TEMPLATES.values():
         fields = {
-            "title": template.title,
-            "says": template.says,
-            "fileStem": template.file_stem,
-            "requirements": list(template.requirements),
-            "source": provider_template(template),
+            "title": _text(template.title),
+            "says": _text(template.says),
+            "fileStem": _spelt(template.file_stem),
+            "requirements": _spelt(list(template.requirements)),
+            "source": _spelt(provider_template(template)),
         }
-        spelt = (f"    {name}: {json.dumps(value, ensure_ascii=False)},\n" for name, value in fields.items())
+        spelt = (f"    {name}: {value},\n" for name, value in fields.items())
         rows.append("  {\n" + "".join(spelt) + "  },\n")
     return _HEAD % json.dumps(keyword.kwlist) + "".join(rows) + "];\n"
+
+
+def _text(text: str) -> str:
+    """A text as a function that finds its translation, which is not there yet when the module loads."""
+    return f"() => l10n.t({_spelt(text)})"
+
+
+def _spelt(value: str | list[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from page_blocks import with_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +16,6 @@ __all__ = ["ray_page"]
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "ray.md"
 _RESULTS: Final = _ROOT / "ray_serve" / "results.json"
-_BLOCK: Final = "<!-- made: {name} -->\n{text}\n<!-- end: {name} -->"
 _WAYS: Final = {"plain": "`partstream serve`", "ray": "Ray, its own proxy", "haproxy": "Ray, HAProxy"}
 _FIGURES: Final = (
     ("start to first answer", "start_seconds", "{:.1f} s"),
@@ -31,14 +31,8 @@ _FIGURES: Final = (
 
 def ray_page() -> str:
     """The page as it stands, with its tables made anew."""
-    page, results = _PAGE.read_text(encoding="utf-8"), json.loads(_RESULTS.read_text(encoding="utf-8"))
-    for name, lines in (("figures", _figures(results)), ("checks", _checks(results))):
-        block = _BLOCK.format(name=name, text="\n".join(lines))
-        pattern = re.escape(_BLOCK.format(name=name, text="TEXT")).replace("TEXT", ".*?")
-        page, count = re.subn(pattern, block.replace("\\", r"\\"), page, flags=re.DOTALL)
-        if count != 1:
-            raise ValueError(f"{_PAGE.name}: got {count} blocks {name!r}, expected one")
-    return page
+    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    return with_blocks(_PAGE, {"figures": _figures(results), "checks": _checks(results)})
 
 
 def _figures(results: Mapping[str, Any]) -> Iterator[str]:

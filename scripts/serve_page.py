@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 from command_options import options_table
+from page_blocks import with_blocks
 
 from partstream.cli.serve import command
 
@@ -20,19 +20,11 @@ __all__ = ["serve_page"]
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "serving.md"
 _RESULTS: Final = _ROOT / "soak" / "results.json"
-_BLOCK: Final = "<!-- made: {name} -->\n{text}\n<!-- end: {name} -->"
 
 
 def serve_page() -> str:
     """The page as it stands, with its two tables made anew."""
-    page = _PAGE.read_text(encoding="utf-8")
-    for name, lines in (("options", _options()), ("loads", _loads())):
-        block = _BLOCK.format(name=name, text="\n".join(lines))
-        pattern = re.escape(_BLOCK.format(name=name, text="TEXT")).replace("TEXT", ".*?")
-        page, count = re.subn(pattern, block.replace("\\", r"\\"), page, flags=re.DOTALL)
-        if count != 1:
-            raise ValueError(f"{_PAGE.name}: got {count} blocks {name!r}, expected one")
-    return page
+    return with_blocks(_PAGE, {"options": _options(), "loads": _loads()})
 
 
 def _options() -> Iterator[str]:

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ENVIRONMENTS", "ROOT", "Environment", "NodeEnvironment", "NotInstalledError", "PythonEnvironment"]
+__all__ = [
+    "ENVIRONMENTS",
+    "ROOT",
+    "Environment",
+    "NodeEnvironment",
+    "NotInstalledError",
+    "PythonEnvironment",
+    "run_step",
+]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -54,10 +62,12 @@ class PythonEnvironment:
     Attributes:
         name: The name of its folder.
         lock: The requirements, with hashes.
+        python: The interpreter that it is made of.
     """
 
     name: str
     lock: Path
+    python: str = sys.executable
 
     @property
     def _folder(self) -> Path:
@@ -68,10 +78,10 @@ class PythonEnvironment:
         stamp = self._folder / ".installed-lock"
         if _is_same(self.lock, stamp):
             return
-        _run("python", [sys.executable, "-m", "venv", "--clear", "--without-pip", str(self._folder)])
+        run_step("python", [self.python, "-m", "venv", "--clear", "--without-pip", str(self._folder)])
         requirements = ["--require-hashes", "-r", str(self.lock)]
-        python = str(self.program("python"))
-        _run("uv", [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *requirements])
+        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet"]
+        run_step("uv", [*install, "--python", str(self.program("python")), *requirements])
         shutil.copy(self.lock, stamp)
 
     @property
@@ -106,7 +116,7 @@ class NodeEnvironment:
         lock, stamp = self.folder / "package-lock.json", self.folder / "node_modules" / ".installed-lock"
         if _is_same(lock, stamp):
             return
-        _run("npm", ["npm", self.command, "--silent", "--ignore-scripts", "--no-audit", "--no-fund"], self.folder)
+        run_step("npm", ["npm", self.command, "--silent", "--ignore-scripts", "--no-audit", "--no-fund"], self.folder)
         shutil.copy(lock, stamp)
 
     def program(self, name: str) -> Path:
@@ -118,7 +128,20 @@ def _is_same(lock: Path, stamp: Path) -> bool:
     return stamp.is_file() and stamp.read_bytes() == lock.read_bytes()
 
 
-def _run(name: str, command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None) -> None:
+def run_step(
+    name: str, command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None
+) -> None:
+    """Does one step of an installation.
+
+    Args:
+        name: The program, as an error calls it.
+        command: The command line.
+        folder: Where it runs.
+        environment: Its variables; None for our own.
+
+    Raises:
+        NotInstalledError: The program is missing, failed, or took too long.
+    """
     try:
         subprocess.run(
             command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=_LONGEST

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from release.contents import faults_of_imports, faults_of_vsix
+from release.pythons import found_pythons
+from release.sidecar import Sidecar, initialize_params
 
 from partstream import __version__
 from partstream.configuration import SETTINGS, Place
-from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import AUTO, asked_protocols
 
@@ -26,7 +24,17 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 ROOT = Path(__file__).parent.parent
-MANIFEST = json.loads((ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
+TEXTS = json.loads((ROOT / "extension" / "package.nls.json").read_text(encoding="utf-8"))
+
+
+def _localised(_match: re.Match[str]) -> str:
+    return json.dumps(TEXTS[_match[1]])
+
+
+# As VS Code puts the texts in the place of their keys.
+MANIFEST = json.loads(
+    re.sub(r'"%([^%"]+)%"', _localised, (ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
+)
 CONFIGURATION = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]
 ASKED = CONFIGURATION["properties"]
 GROUP = {**ASKED, **CONFIGURATION["allOf"][0]["properties"]}
@@ -47,128 +55,67 @@ class Echo(LanguageModelChatProvider):
 """
 
 
-def _pythons() -> list[str]:
-    """Every Python from 3.11 on that is here: our own, those on the PATH, and those of pyenv."""
-    found: dict[str, str] = {}
-    names = [shutil.which(f"python3.{minor}") for minor in range(11, 20)]
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    for candidate in [sys.executable, *filter(None, names), *sorted(map(str, pyenv.glob("*/bin/python")))]:
-        probe = "import sys; print(*sys.version_info[:3], sep='.')"
-        run = subprocess.run([candidate, "-I", "-c", probe], capture_output=True, text=True, timeout=20, check=False)
-        version = run.stdout.strip()
-        if run.returncode == 0 and tuple(map(int, version.split(".")[:2])) >= (3, 11):
-            found.setdefault(version, candidate)
-    return list(found.values())
+def _built() -> Path:
+    built = ROOT / "dist" / f"partstream-{__version__}.vsix"
+    if not built.exists():
+        pytest.skip(f"{built.name} is not built: make vsix")
+    return built
 
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that VS Code would make of the built .vsix."""
-    built = ROOT / "dist" / f"partstream-{__version__}.vsix"
-    if not built.exists():
-        pytest.skip(f"{built.name} is not built: make vsix")
     folder = tmp_path_factory.mktemp("vsix")
-    with zipfile.ZipFile(built) as archive:
+    with zipfile.ZipFile(_built()) as archive:
         archive.extractall(folder)
     return folder / "extension"
 
 
-class Client:
-    """The extension's side of the conversation, as plainly as it can be written."""
-
-    def __init__(self, python: str, libraries: Path, folder: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(libraries), "PYTHONDONTWRITEBYTECODE": "1"}
-        # -S -s: nothing that happens to be installed in this Python may help.
-        self.process = subprocess.Popen(
-            [python, "-P", "-S", "-s", "-m", "partstream.hosts.vscode"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            cwd=folder,
-        )
-        self.progress: list[Any] = []
-        self._last_id = 0
-
-    def request(self, method: str, params: Any = None) -> Any:
-        self._last_id += 1
-        self._send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
-        while (answer := self._receive()).get("id") != self._last_id:
-            if answer["method"] == "$/progress":
-                self.progress.extend(answer["params"]["value"]["parts"])
-        assert "error" not in answer, answer
-        return answer["result"]
-
-    def end(self) -> int:
-        self.request("shutdown")
-        self._send({"jsonrpc": "2.0", "method": "exit"})
-        return self.process.wait(timeout=30)
-
-    def _send(self, message: Any) -> None:
-        assert self.process.stdin
-        content = json.dumps({key: value for key, value in message.items() if value is not None}).encode()
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
-        self.process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        assert self.process.stdout
-        length = 0
-        while line := self.process.stdout.readline().strip():
-            length = int(line.partition(b":")[2]) if line.lower().startswith(b"content-length") else length
-        message: dict[str, Any] = json.loads(self.process.stdout.read(length))
-        return message
+@pytest.fixture(params=found_pythons().values(), ids=found_pythons())
+def sidecar(request: pytest.FixtureRequest, package: Path, tmp_path: Path) -> Iterator[Sidecar]:
+    with Sidecar(request.param, package / "bundled" / "libs", tmp_path) as sidecar:
+        yield sidecar
 
 
-@pytest.fixture(params=_pythons())
-def client(request: pytest.FixtureRequest, package: Path, tmp_path: Path) -> Iterator[Client]:
-    client = Client(request.param, package / "bundled" / "libs", tmp_path)
-    yield client
-    client.process.kill()
-    client.process.wait(timeout=30)
-    for stream in (client.process.stdin, client.process.stdout):
-        assert stream
-        stream.close()
+def _result(sidecar: Sidecar, method: str, params: Any) -> Any:
+    answer = sidecar.ask(method, params)
+    assert "error" not in answer, answer
+    return answer["result"]
 
 
-def test_the_packaged_sidecar_serves_a_provider_on_every_python(client: Client, tmp_path: Path) -> None:
+def test_the_packaged_sidecar_serves_a_provider_on_every_python(sidecar: Sidecar, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PROVIDER)
-    opened = client.request(
-        "initialize",
-        {
-            "protocolVersion": PROTOCOL_VERSION,
-            "clientInfo": {"name": "test", "version": "1"},
-            "vscodeVersion": "1.127.0",
-            "configuration": {"providers": [{"source": str(tmp_path / "mine.py"), "name": "mine"}]},
-        },
-    )
+    own = {"source": str(tmp_path / "mine.py"), "name": "mine"}
+    opened = _result(sidecar, "initialize", initialize_params(own))
     assert opened["serverInfo"]["version"] == __version__
-    listed = client.request("languageModels/information", {"group": None, "silent": True})
+    listed = _result(sidecar, "languageModels/information", {"group": None, "silent": True})
     assert listed["errors"] == []
     model = listed["models"][0]["id"]
-    counted = client.request("languageModels/tokenCount", {"group": None, "model": model, "items": [{"text": "a"}]})
+    counted = _result(sidecar, "languageModels/tokenCount", {"group": None, "model": model, "items": [{"text": "a"}]})
     assert [count["count"] for count in counted["counts"]] == [42]
     messages = [{"role": 1, "content": [{"type": "text", "value": "hello dear world"}]}]
-    client.request(
+    _result(
+        sidecar,
         "languageModels/response",
         {"group": None, "model": model, "messages": messages, "options": {}, "progressToken": 1},
     )
-    assert "".join(part["value"] for part in client.progress if part["type"] == "text") == "hello dear world "
-    assert client.end() == 0
+    reports = [one["params"]["value"] for one in sidecar.notifications if one["method"] == "$/progress"]
+    parts = [part for report in reports for part in report["parts"]]
+    assert "".join(part["value"] for part in parts if part["type"] == "text") == "hello dear world "
+    assert sidecar.end() == 0
 
 
-def test_the_packaged_gateway_loads_on_every_python(client: Client) -> None:
-    client.request(
-        "initialize",
-        {
-            "protocolVersion": PROTOCOL_VERSION,
-            "clientInfo": {"name": "test", "version": "1"},
-            "vscodeVersion": "1.127.0",
-            "configuration": {"providers": []},
-        },
-    )
+def test_the_packaged_gateway_loads_on_every_python(sidecar: Sidecar) -> None:
+    _result(sidecar, "initialize", initialize_params())
     group = {"id": "g", "configuration": {"baseUrl": "http://127.0.0.1:9/v1", "models": [{"id": "m"}]}}
-    listed = client.request("languageModels/information", {"group": group, "silent": True})
+    listed = _result(sidecar, "languageModels/information", {"group": group, "silent": True})
     assert (listed["errors"], [model["id"] for model in listed["models"]]) == ([], ["m"])
+
+
+def test_the_package_holds_the_libraries_that_the_sidecar_imports_and_no_others() -> None:
+    with zipfile.ZipFile(_built()) as archive:
+        names = archive.namelist()
+    assert [*faults_of_vsix(names), *faults_of_imports(names, ROOT / "src")] == []
 
 
 def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> None:
@@ -181,7 +128,9 @@ def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> 
 
 def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> None:
     top = {path.name for path in package.iterdir()}
-    assert top == {"LICENSE.txt", "bundled", "changelog.md", "dist", "media", "package.json", "readme.md"}
+    shown = {"changelog.md", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
+    assert top == {"LICENSE.txt", "bundled", "dist", *shown}
+    assert [path.name for path in (package / "l10n").iterdir()] == ["bundle.l10n.json"]
     steps = [step for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
     assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {
         MANIFEST["icon"],

@@ -1,22 +1,51 @@
 """What `make release-check` refuses: a version that differs, two builds that differ, a stray file, a licence."""
 
 import json
+import shutil
 import sys
 import tarfile
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from release.bill import bill_of_materials, packages_of_npm
 from release.comparing import first_difference
-from release.contents import faults_of_sdist, faults_of_vsix
-from release.licences import fault_of_licence, licence_of, required_packages
+from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from release.imports import imported_by, modules_of
+from release.licences import (
+    ALLOWED,
+    EXCEPTIONS,
+    LEFT_OUT_EXTRAS,
+    Package,
+    extras_of,
+    fault_of_licence,
+    fault_of_optional_licence,
+    licence_of,
+    required_packages,
+)
 from release.pythons import found_pythons, missing_pythons
-from release.trials import TrialError, version_of_sidecar
-from release.versions import SOURCE, faults_of_versions, version_places
-from scripts.build_vsix import BUNDLED, make_reproducible
+from release.trials import TrialError, try_sidecar
+from release.versions import faults_of_versions, version_places
+from scripts.build_vsix import (
+    BUNDLED,
+    NOT_PACKED,
+    VERSION_SOURCE,
+    BuildError,
+    is_packed,
+    make_reproducible,
+    version_of_source,
+)
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src"
+
+LIBRARIES = [
+    "extension/bundled/libs/partstream/py.typed",
+    "extension/bundled/libs/typing_extensions.py",
+    *(f"extension/bundled/libs/{name.replace('-', '_')}-1.0.dist-info/METADATA" for name in BUNDLED),
+]
+"""One entry or two of each package that the sidecar needs."""
 
 ANY_DATE = (2026, 11, 23, 12, 0, 0)
 
@@ -32,8 +61,8 @@ def _zip(path: Path, entries: dict[str, str], date: tuple[int, int, int, int, in
 
 
 def _tree(root: Path, *, source: str = "1.2.0", lock: str = "1.2.0") -> Path:
-    (root / SOURCE).parent.mkdir(parents=True)
-    (root / SOURCE).write_text(f'__version__ = "{source}"\n' if source else "")
+    (root / VERSION_SOURCE).parent.mkdir(parents=True)
+    (root / VERSION_SOURCE).write_text(f'__version__ = "{source}"\n' if source else "")
     (root / "extension").mkdir()
     (root / "extension" / "package.json").write_text(json.dumps({"version": "1.2.0"}))
     packages = {"": {"version": lock}}
@@ -54,10 +83,9 @@ def test_a_place_that_says_another_version_is_named_with_what_it_says(tmp_path: 
     )
 
 
-def test_a_source_without_a_version_is_the_one_fault(tmp_path: Path):
-    assert faults_of_versions(version_places(_tree(tmp_path, source=""))) == [
-        'src/partstream/_version.py: no line __version__ = "..."'
-    ]
+def test_a_source_without_a_version_is_refused(tmp_path: Path):
+    with pytest.raises(BuildError, match=r'src/partstream/_version.py: no line __version__ = "..."'):
+        version_of_source(_tree(tmp_path, source=""))
 
 
 # ---- two builds ----
@@ -107,14 +135,13 @@ def test_a_package_that_is_written_anew_is_the_same_whatever_its_order_dates_and
 
 
 def test_the_extension_with_a_picture_and_its_libraries_may_be_packed():
-    libraries = [
-        "partstream/py.typed",
-        "typing_extensions.py",
-        "h11-0.16.0.dist-info/METADATA",
-        "partstream/testing/a.py",
-    ]
-    names = [f"extension/bundled/libs/{name}" for name in libraries]
-    assert faults_of_vsix([*names, "extension/package.json", "extension/changelog.md", "extension/media/a.png"]) == []
+    names = [*LIBRARIES, "extension/package.json", "extension/changelog.md", "extension/media/a.png"]
+    assert faults_of_vsix(names) == []
+
+
+def test_an_extension_without_a_bundled_package_is_refused():
+    names = [name for name in LIBRARIES if "/h11" not in name]
+    assert faults_of_vsix(names) == ["extension/bundled/libs/h11 is missing: the sidecar imports it"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +161,58 @@ def test_the_extension_with_a_picture_and_its_libraries_may_be_packed():
     ],
 )
 def test_what_the_sidecar_does_not_need_is_not_packed(name: str, said: str):
-    assert faults_of_vsix([name, "extension/readme.md"]) == [f"{name}: {said}"]
+    assert faults_of_vsix([*LIBRARIES, name, "extension/readme.md"]) == [f"{name}: {said}"]
+
+
+@pytest.fixture(scope="module")
+def packed() -> dict[str, Path]:
+    """The modules of ours that the extension gets, each with its entry."""
+    entries = {path.relative_to(SOURCE).as_posix(): path for path in modules_of(SOURCE, "partstream").values()}
+    return {f"extension/bundled/libs/{name}": path for name, path in entries.items() if is_packed(name)}
+
+
+def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(packed: dict[str, Path]):
+    assert faults_of_imports(packed, SOURCE) == []
+
+
+def test_a_module_that_the_sidecar_imports_and_the_extension_does_not_get_is_named_with_who_imports_it(
+    packed: dict[str, Path],
+):
+    names = [name for name in packed if not name.endswith("/hosts/vscode/hubs.py")]
+    (fault,) = faults_of_imports(names, SOURCE)
+    assert fault.startswith("partstream.hosts.vscode.hubs is missing: partstream.hosts.vscode.")
+
+
+def test_a_module_that_the_extension_gets_and_the_sidecar_never_imports_is_named(packed: dict[str, Path]):
+    stray = "extension/bundled/libs/partstream/cli/chat.py"
+    assert faults_of_imports([*packed, stray], SOURCE) == [
+        "partstream.cli.chat is packed, and the sidecar never imports it"
+    ]
+
+
+def test_everything_that_is_left_out_of_the_extension_is_there_to_be_left_out():
+    assert set(NOT_PACKED) <= set(modules_of(SOURCE, "partstream"))
+    assert is_packed("partstream/clients.py")
+    assert not is_packed("partstream/cli/page.css")
+    assert not is_packed("partstream-1.0.dist-info/entry_points.txt")
+
+
+def test_imports_are_found_in_functions_in_tables_and_in_names_that_are_put_together(tmp_path: Path):
+    sources = {
+        "__init__": "",
+        "start": "def late():\n    from p import late\n\nTABLE = {'x': 'p.named'}\n\ntry:\n    import other.inner\n",
+        "late": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.typed\nelse:\n    import p.run\n",
+        "named/__init__": "def load(name):\n    return import_module(f'p.named.{name}')\n",
+        **dict.fromkeys(("named/one", "run", "typed", "alone"), "import json\n"),
+    }
+    sources["start"] += "except ImportError:\n    pass\n"
+    for name, source in sources.items():
+        path = tmp_path / "p" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    found = imported_by("p.start", modules_of(tmp_path, "p"))
+    assert set(found) == {"p", "p.start", "p.late", "p.named", "p.named.one", "p.run", "other"}
+    assert found["p.named.one"] == "p.named"
 
 
 def test_a_source_distribution_holds_tests_and_no_caches():
@@ -191,6 +269,38 @@ def test_everything_that_is_bundled_or_required_may_be_given_away():
     assert [package for package in packages if fault_of_licence(package.licence)] == []
 
 
+def test_everything_that_an_extra_brings_may_be_used_or_is_an_exception_that_is_needed():
+    brought = {
+        package.name: package
+        for extra in set(extras_of("partstream")) - set(LEFT_OUT_EXTRAS)
+        for package in required_packages([f"partstream[{extra}]"])
+    }
+    assert {"uvicorn", "psycopg-binary", "opentelemetry-sdk", "hypothesis"} <= set(brought), "extras of extras too"
+    assert [package for package in brought.values() if fault_of_optional_licence(package)] == []
+    assert all(fault_of_licence(brought[name].licence) for name in EXCEPTIONS), "an exception that nobody needs"
+
+
+def test_no_exception_is_made_for_what_is_bundled_or_always_required():
+    assert not {package.name for package in required_packages(["partstream", *BUNDLED])} & set(EXCEPTIONS)
+
+
+def test_an_exception_is_over_when_its_package_has_another_licence():
+    assert fault_of_optional_licence(Package("psycopg", "4", "LGPL-3.0-only")) == ""
+    assert fault_of_optional_licence(Package("psycopg", "4", "AGPL-3.0-only")) == (
+        "its licence is AGPL-3.0-only, the exception is for LGPL-3.0-only"
+    )
+    assert fault_of_optional_licence(Package("other", "4", "LGPL-3.0-only")) == (
+        "its licence is not allowed: LGPL-3.0-only"
+    )
+
+
+def test_the_page_on_releases_names_every_licence_that_is_allowed_and_every_exception():
+    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    for name, exception in EXCEPTIONS.items():
+        assert f"| `{name}` | {exception.licence} |" in page
+    assert ", ".join(sorted(ALLOWED)) in " ".join(page.split())
+
+
 # ---- Pythons and trials ----
 
 
@@ -200,9 +310,41 @@ def test_a_supported_python_that_the_machine_does_not_have_is_named():
     assert missing_pythons({"3.11": "python3.11", "3.13": "python3.13"}) == ["3.12", "3.14"]
 
 
-def test_a_sidecar_without_its_libraries_is_a_fault_that_says_what_is_missing(tmp_path: Path):
-    with pytest.raises(TrialError, match=r"did not answer initialize: .*No module named 'partstream'"):
-        version_of_sidecar(sys.executable, tmp_path / "no-libraries", tmp_path)
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """What the extension bundles, made of what is installed here."""
+    folder = tmp_path / "libraries"
+    packages = [path for path in (SOURCE / "partstream").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = {path.relative_to(SOURCE).as_posix(): path for path in packages}
+    for name in BUNDLED:
+        files |= {str(file): Path(str(file.locate())) for file in metadata.files(name) or () if ".." not in file.parts}
+    for name, path in files.items():
+        if is_packed(name) and path.suffix != ".pyc":
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / name)
+    return folder
+
+
+def test_the_sidecar_answers_every_method_with_what_is_packed_and_nothing_else(libraries: Path, tmp_path: Path):
+    assert try_sidecar(sys.executable, libraries, tmp_path) == version_of_source(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("removed", "said"),
+    [
+        ("partstream", r"ended with code 1 and did not answer initialize: .*No module named 'partstream'"),
+        ("partstream/hosts/vscode/usage_report.py", "did not answer initialize: .*usage_report"),
+        ("partstream/pages/usage_page.py", "failed: ModuleNotFoundError: .*usage_page"),
+        ("httpx2", "failed: ModuleNotFoundError: No module named 'httpx2'"),
+    ],
+)
+def test_a_sidecar_without_a_bundled_package_is_a_fault_that_says_what_is_missing(
+    libraries: Path, tmp_path: Path, removed: str, said: str
+):
+    path = libraries / removed
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(TrialError, match=f"(?s){said}"):
+        try_sidecar(sys.executable, libraries, tmp_path)
 
 
 # ---- the bill of materials ----
@@ -225,5 +367,5 @@ def test_the_bill_names_every_package_with_licence_and_hashes_and_is_the_same_ea
 
 def test_the_packages_of_npm_in_the_extension_may_be_given_away():
     packages = packages_of_npm(ROOT)
-    assert [package.name for package in packages] == ["vscode-jsonrpc"]
+    assert [package.name for package in packages] == ["@vscode/l10n", "vscode-jsonrpc"]
     assert [package for package in packages if fault_of_licence(package.licence)] == []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from scripts.page_blocks import with_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +16,6 @@ __all__ = ["inspector_page"]
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PAGE: Final = _ROOT / "docs" / "inspector.md"
 _RESULTS: Final = Path(__file__).with_name("results.json")
-_BLOCK: Final = "<!-- made: pages -->\n{text}\n<!-- end: pages -->"
 _ROWS: Final = (
     ("first paint", "the first paint"),
     ("list and timeline", "all panes are there, with list and timeline"),
@@ -26,13 +26,8 @@ _ROWS: Final = (
 
 def inspector_page() -> str:
     """The page as it stands, with its figures made anew."""
-    page = _PAGE.read_text(encoding="utf-8")
-    block = _BLOCK.format(text="\n".join(_lines(json.loads(_RESULTS.read_text(encoding="utf-8")))))
-    pattern = re.escape(_BLOCK.format(text="TEXT")).replace("TEXT", ".*?")
-    made, count = re.subn(pattern, lambda _: block, page, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"{_PAGE.name}: got {count} blocks 'pages', expected one")
-    return made
+    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    return with_blocks(_PAGE, {"pages": _lines(results)})
 
 
 def _lines(results: Mapping[str, Any]) -> Iterator[str]:

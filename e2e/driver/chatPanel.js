@@ -6,7 +6,9 @@ import { isOpaque } from "./opaque.js";
 import { until } from "./wait.js";
 
 const PANEL = ".interactive-session";
-const ANSWER = `${PANEL} .interactive-item-container.interactive-response`;
+const RESPONSE = ".interactive-item-container.interactive-response";
+const ANSWER = `${PANEL} ${RESPONSE}`;
+const ROW = `${PANEL} .monaco-list-row`;
 const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
 const LOADING = `${PANEL} .chat-response-loading`;
 const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
@@ -99,11 +101,13 @@ export class ChatPanel {
 
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
   async send(text) {
-    const before = await this.#page.locator(ANSWER).count();
+    const before = await this.#lastRow();
     await this.#input.click();
     await this.#page.keyboard.insertText(text);
     await this.#page.keyboard.press("Enter");
-    await until("the question to be taken", async () => (await this.#page.locator(ANSWER).count()) > before);
+    await until("the question to be taken", async () => (await this.#lastRow()) > before, {
+      describe: async () => `row ${await this.#lastRow()} after row ${before}, and the input says ${await this.#input.innerText()}`,
+    });
   }
 
   /** Sends a message and gives the answer's text when it is whole. */
@@ -290,6 +294,16 @@ export class ChatPanel {
   async screenshot(file) {
     mkdirSync(dirname(file), { recursive: true });
     await this.#page.screenshot({ path: file });
+  }
+
+  /**
+   * The number of the last answer's row in the chat, -1 in an empty one.
+   *
+   * The list holds only the rows that are in view: how many there are does not grow with each answer.
+   */
+  async #lastRow() {
+    const rows = this.#page.locator(ROW, { has: this.#page.locator(RESPONSE) });
+    return rows.evaluateAll((elements) => Math.max(-1, ...elements.map((row) => Number(row.dataset.index))));
   }
 
   get #input() {

@@ -23,13 +23,17 @@ export class Session {
   upstream = new Upstream();
   panel = new ChatPanel();
 
-  /** `artifacts` is where screenshots and the logs of a failed run go; what an earlier run left there goes away. */
-  constructor(artifacts) {
+  /**
+   * `artifacts` is where screenshots and the logs of a failed run go; what an earlier run left there goes away.
+   *
+   * `folder` is one that somebody made and keeps; without it, one is made and goes away. VS Code opens `workspace`.
+   */
+  constructor(artifacts, { folder, workspace } = {}) {
     this.artifacts = artifacts;
-    this.folder = mkdtempSync(join(tmpdir(), "partstream-e2e-"));
-    this.server = new CodeServer(this.processes, this.folder);
+    this.folder = folder ?? mkdtempSync(join(tmpdir(), "partstream-e2e-"));
+    this.server = new CodeServer(this.processes, this.folder, workspace);
     this.consumer = new Consumer(this.folder);
-    process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
+    if (!folder) process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
     rmSync(artifacts, { recursive: true, force: true });
     mkdirSync(artifacts, { recursive: true });
   }

@@ -6,20 +6,21 @@ import { Backend } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
 import { debugInformation } from "./debugInformation";
-import { type Remedy, sentenceOf, type SidecarError, SidecarRefusedError } from "./errors";
+import { type Remedy, sentenceOf } from "./errors";
 import { inFolderThatExists, type Plan, sidecarCommand } from "./launch";
 import { GroupNames } from "./groupNames";
 import { Log } from "./log";
 import { FirstLoads } from "./newProvider/firstLoads";
 import { Notifier } from "./notifier";
+import type { Ask } from "./pages";
 import { planSurroundings } from "./planSurroundings";
+import { ProcessNews } from "./processNews";
 import {
   type DidAnswerParams,
   type DidRecordParams,
   type InitializeParams,
   PROTOCOL_VERSION,
   type ProviderDidLoadParams,
-  type ProviderError,
   type TokenCountsDidChangeParams,
   type TryServerResult,
 } from "./protocol.generated";
@@ -35,6 +36,7 @@ import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
+import { createConnectionTest } from "./vscodeConnectionTest";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
@@ -53,6 +55,12 @@ export class Application {
   readonly #show = (message: string, remedy?: Remedy): void => void api.notify(this.#redactor.redact(message), remedy);
   readonly #settingsNews = new SettingsNews(this.#show, this.#log.warning);
   readonly #notifier = new Notifier(this.#show);
+  readonly #processNews = new ProcessNews({
+    tell: (message, remedy) => this.#notifier.tell(message, remedy),
+    inform: api.inform,
+    setReady: api.setReady,
+    log: (level, message) => this.#log.add(level, "extension", message),
+  });
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
   readonly #waitingStatus = status.createWaitingItem("partstream.showLog");
@@ -71,22 +79,31 @@ export class Application {
     },
     (error) => this.#show(sentenceOf(error)),
   );
+  readonly #ask: Ask = (method, parameters, token) =>
+    this.#backend.use((sidecar) => sidecar.request(method, parameters, token));
   readonly #answerParts = createAnswers({
-    ask: (method, parameters) => this.#backend.use((sidecar) => sidecar.request(method, parameters)),
+    ask: this.#ask,
     running: () => this.#backend.process,
     redact: (text) => this.#redactor.redact(text),
     notify: (sentence) => this.#notifier.tell(sentence),
     log: this.#log.info,
   });
   readonly #answers = this.#answerParts.answers;
+  readonly #connection = createConnectionTest({
+    ask: this.#ask,
+    lists: () => this.#backend.models.lists,
+    loads: () => this.#loadProblems.problems.loads,
+    redact: (text) => this.#redactor.redact(text),
+    addModels: () => this.#addModels.run(),
+    failed: (error) => this.#show(sentenceOf(error)),
+    log: this.#log.info,
+  });
   readonly #addModels: AddModels;
   readonly #hubs: ReturnType<typeof createHubs>;
   readonly #children = new Children();
   readonly #run = runIn(this.#children);
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Spacing(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
-  /** Whether a notification about a start that failed may still be on the screen. */
-  #saidNotRunning = false;
 
   constructor(private readonly context: ExtensionContext) {
     this.#backend = new Backend<Sidecar>(
@@ -104,10 +121,11 @@ export class Application {
       {
         started: () => this.#started(),
         unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
-        processFailed: (error, wasRunning) => this.#processFailed(error, wasRunning),
+        processFailed: (error, wasRunning) => this.#processNews.failed(error, wasRunning),
         changed: this.#events.request,
         otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
-        failed: (group, sentence, error) => this.#listFailed(group !== null, sentence, error),
+        failed: (group, sentence, error) =>
+          this.#processNews.listFailed(group !== null, sentence, error, this.#backend.state === "running"),
         forgotten: (groupId) => {
           this.#loadProblems.problems.forget(groupId);
           this.#hubs.budgets.forgotten(groupId);
@@ -133,6 +151,7 @@ export class Application {
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
       ...this.#answerParts.disposables,
+      ...this.#connection.disposables,
       ...this.#hubs.disposables,
       api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
@@ -150,6 +169,7 @@ export class Application {
     "partstream.addModels": () => this.#addModels.run(),
     "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.manage": manage,
+    "partstream.testConnection": () => this.#connection.test.run(),
     "partstream.help": help,
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
@@ -252,31 +272,10 @@ export class Application {
   }
 
   #started(): void {
-    api.setReady(true);
     this.#notifier.reset();
+    this.#processNews.started();
     this.#answers.recording.processStarted();
     this.#settingsNews.ignored(api.readLocalValues(), api.remoteName());
-    // A notification cannot be taken back: the person learns that the problem is solved.
-    if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");
-    this.#saidNotRunning = false;
-  }
-
-  #processFailed(error: SidecarError, wasRunning: boolean): void {
-    this.#log.add("error", "extension", error.message);
-    api.setReady(false);
-    const isRefused = error instanceof SidecarRefusedError;
-    // The chat shows a crash during a request, and the next start may succeed; nothing else shows a failed start.
-    if (wasRunning && !isRefused) return;
-    this.#notifier.tell(error.message, isRefused ? error.remedy : "choose Python");
-    this.#saidNotRunning = true;
-  }
-
-  /** `error` is what the process said, which it has logged. */
-  #listFailed(isGroup: boolean, sentence: string, error: ProviderError | undefined): void {
-    if (!error) this.#log.warning(sentence);
-    // VS Code shows the error beside a group; the providers in the settings have no such place.
-    const isShown = isGroup || error?.isLoadProblem;
-    if (!isShown && this.#backend.state === "running") this.#notifier.tell(sentence);
   }
 
   /** Asks for the list anew, which loads the file. */

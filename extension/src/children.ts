@@ -4,6 +4,7 @@
  * Knows neither Python nor the protocol.
  */
 import { type ChildProcessWithoutNullStreams, spawn, type SpawnOptionsWithoutStdio } from "node:child_process";
+import * as l10n from "@vscode/l10n";
 
 /** Milliseconds to read the last output of an ended program, whose own children may keep the pipes open. */
 export const DRAIN_LIMIT = 200;
@@ -22,11 +23,11 @@ export class ProgramError extends Error {
 const HAS_GROUPS = process.platform !== "win32";
 
 /** Why the system could not start a program, by the error's code. */
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "not found",
-  ENOTDIR: "not found",
-  EACCES: "is not a program that can be run",
-  ENOEXEC: "is not a program that can be run",
+const REASONS: Readonly<Record<string, () => string>> = {
+  ENOENT: notFound,
+  ENOTDIR: notFound,
+  EACCES: noProgram,
+  ENOEXEC: noProgram,
 };
 
 export class Children {
@@ -82,7 +83,7 @@ export class Children {
   output(command: string, commandArguments: readonly string[], limit: number, abandoned?: Abandoned): Promise<string> {
     return new Promise((resolve, reject) => {
       if (abandoned?.aborted) {
-        reject(new ProgramError("was given up"));
+        reject(new ProgramError(l10n.t("was given up")));
         return;
       }
       const child = this.#spawnOrReject(command, commandArguments, reject);
@@ -100,12 +101,12 @@ export class Children {
         this.kill(child);
         settle(reason);
       };
-      const giveUp = end("was given up");
-      const timer = setTimeout(end(`no answer within ${limit / 1000} s`), limit);
+      const giveUp = end(l10n.t("was given up"));
+      const timer = setTimeout(end(l10n.t`no answer within ${limit / 1000} s`), limit);
       abandoned?.addEventListener("abort", giveUp);
       child.stdout.setEncoding("utf8").on("data", (piece: string) => {
         output += piece;
-        if (output.length > OUTPUT_LIMIT) end("prints without end")();
+        if (output.length > OUTPUT_LIMIT) end(l10n.t("prints without end"))();
       });
       child.stderr.resume();
       child.stdin.on("error", () => undefined).end(); // A program that reads gets nothing; one that is gone, too.
@@ -119,10 +120,18 @@ export class Children {
 /** Why a program could not be started, as a clause. */
 export function whyNotStarted(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return REASONS[code ?? ""] ?? message;
+  return REASONS[code ?? ""]?.() ?? message;
+}
+
+function notFound(): string {
+  return l10n.t("not found");
+}
+
+function noProgram(): string {
+  return l10n.t("is not a program that can be run");
 }
 
 function failure(code: number | null, signal: NodeJS.Signals | null): string | undefined {
   if (code === 0) return undefined;
-  return signal ? `ended by ${signal}` : `exit status ${String(code)}`;
+  return signal ? l10n.t`ended by ${signal}` : l10n.t`exit status ${String(code)}`;
 }

@@ -154,5 +154,6 @@ function asObject(value: unknown): Record<string, unknown> {
 
 function describe(value: unknown): string {
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  // eslint-disable-next-line partstream/localisable -- for lines of the log
   return `object of class ${(value.constructor as { name?: string } | undefined)?.name ?? "none"}`;
 }

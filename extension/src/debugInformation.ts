@@ -1,7 +1,7 @@
 /** Text for a person to paste into a bug report; the caller removes the keys. */
 import type { Backend } from "./backend";
 import type { Counting, CountingResult, DiagnosticsResult } from "./protocol.generated";
-import type { ListSummary } from "./modelList";
+import type { ListView } from "./modelList";
 import type { Search } from "./python";
 import type { Settings } from "./settings";
 import type { Sidecar } from "./sidecar";
@@ -15,6 +15,14 @@ export interface HostFacts {
   readonly hasThinkingPart: boolean;
   readonly settings: Settings;
   readonly extensionVersion: string;
+}
+
+/** One list in short. */
+interface ListSummary {
+  /** The group's name, or its id where the name is not known; null stands for the providers in the settings. */
+  readonly group: string | null;
+  readonly models: number;
+  readonly error: string | undefined;
 }
 
 /** All facts of the debug information. */
@@ -46,12 +54,16 @@ export async function debugInformation(
     state,
     server: process?.information,
     lastError: lastError?.message,
-    lists: models.summaries,
-    models: models.all.flatMap((list) => list.map(({ id }) => id)),
+    lists: models.lists.map(summaryOf),
+    models: models.lists.flatMap((list) => list.models.map(({ id }) => id)),
     counting: counting?.models,
     diagnostics,
   };
   return ["```json", JSON.stringify(facts, null, 2), "```"].join("\n");
+}
+
+function summaryOf({ group, models, error }: ListView): ListSummary {
+  return { group: group && (group.name ?? group.id), models: models.length, error: error?.message };
 }
 
 /** What the process knows, as far as there is one and it answers; starts none. */

@@ -1,4 +1,5 @@
 /** Turns errors of any kind into the one clear sentence that VS Code shows. */
+import * as l10n from "@vscode/l10n";
 import { ResponseError } from "vscode-jsonrpc/node";
 import { type ErrorData, ErrorCode } from "./protocol.generated";
 
@@ -23,8 +24,7 @@ export class ExtensionGoneError extends SidecarRefusedError {
 
   constructor(folder: string) {
     super(
-      `The files of Partstream are no longer in ${folder}: the extension was updated or removed. ` +
-        "Reload the window to go on.",
+      l10n.t`The files of Partstream are no longer in ${folder}: the extension was updated or removed. Reload the window to go on.`,
     );
   }
 }
@@ -39,7 +39,7 @@ export class SidecarNotAskedError extends SidecarError {
   override readonly name = "SidecarNotAskedError";
 
   constructor() {
-    super("Partstream's Python process was stopped before it answered. Please retry.");
+    super(l10n.t("Partstream's Python process was stopped before it answered. Please retry."));
   }
 }
 
@@ -82,13 +82,15 @@ function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHist
   if (kind === "ContextLengthExceededError") {
     // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
     return hasHistory
-      ? "; send the message again, and Copilot shortens the conversation first"
-      : "; send a shorter message, or choose a model with a larger limit";
+      ? l10n.t("; send the message again, and Copilot shortens the conversation first")
+      : l10n.t("; send a shorter message, or choose a model with a larger limit");
   }
   if (httpStatus === 401 && isOfServer)
-    return `; run "Partstream: Manage Models" and update the API key of ${provider ?? "its group"}`;
-  if (BROKEN_STREAMS.has(kind)) return '; "Partstream: Inspect Last Answer" shows what came';
-  if (retryAfter !== null && retryAfter > 0) return `; the server asks to wait ${inWords(retryAfter)}`;
+    return provider === null
+      ? l10n.t('; run "Partstream: Manage Models" and update the API key of its group')
+      : l10n.t`; run "Partstream: Manage Models" and update the API key of ${provider}`;
+  if (BROKEN_STREAMS.has(kind)) return l10n.t('; "Partstream: Inspect Last Answer" shows what came');
+  if (retryAfter !== null && retryAfter > 0) return l10n.t`; the server asks to wait ${inWords(retryAfter)}`;
   return "";
 }
 
@@ -98,7 +100,7 @@ function withHint(message: string, hint: string): string {
 }
 
 function inWords(seconds: number): string {
-  return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
+  return seconds < 120 ? l10n.t`${Math.ceil(seconds)} s` : l10n.t`${Math.ceil(seconds / 60)} minutes`;
 }
 
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {

@@ -1,4 +1,5 @@
 /** What *Partstream: Help* leads to. */
+import * as l10n from "@vscode/l10n";
 import type { Item, ListPage } from "./addModels/dialog";
 
 /** A command of VS Code, with what it is given. */
@@ -14,42 +15,55 @@ interface Help extends Item<HelpCommand> {
 
 const to = (command: string, argument?: string): HelpCommand => ({ command, ...(argument && { argument }) });
 
-export const MODELS: readonly Help[] = [
-  { label: "Add Models…", description: "of a server", value: to("partstream.addModels") },
-  { label: "New Provider File…", description: "write a model in Python", value: to("partstream.newProviderFile") },
-  { label: "Show Token Usage", description: "what answers took", value: to("partstream.showUsage") },
+const models = (): readonly Help[] => [
+  { label: l10n.t("Add Models…"), description: l10n.t("of a server"), value: to("partstream.addModels") },
+  {
+    label: l10n.t("New Provider File…"),
+    description: l10n.t("write a model in Python"),
+    value: to("partstream.newProviderFile"),
+  },
+  { label: l10n.t("Show Token Usage"), description: l10n.t("what answers took"), value: to("partstream.showUsage") },
 ];
 
-export const TROUBLE: readonly Help[] = [
-  { label: "Show Log", description: "what went wrong", value: to("partstream.showLog") },
+const trouble = (): readonly Help[] => [
   {
-    label: "Inspect Last Answer",
-    description: "bytes, events and parts, and whose fault it is",
+    label: l10n.t("Test Connection…"),
+    description: l10n.t("address, key, models and an answer, one by one"),
+    value: to("partstream.testConnection"),
+  },
+  { label: l10n.t("Show Log"), description: l10n.t("what went wrong"), value: to("partstream.showLog") },
+  {
+    label: l10n.t("Inspect Last Answer"),
+    description: l10n.t("bytes, events and parts, and whose fault it is"),
     value: to("partstream.inspectLastAnswer"),
     needsTrust: true,
   },
   {
-    label: "Copy Debug Information",
-    description: "versions, settings and models, without keys",
+    label: l10n.t("Copy Debug Information"),
+    description: l10n.t("versions, settings and models, without keys"),
     value: to("partstream.copyDebugInformation"),
   },
   {
-    label: "Restart Python Process",
-    description: "and look for Python again",
+    label: l10n.t("Restart Python Process"),
+    description: l10n.t("and look for Python again"),
     value: to("partstream.restart"),
   },
-  { label: "Choose Python Interpreter", description: "3.11 or newer", value: to("partstream.choosePython") },
+  {
+    label: l10n.t("Choose Python Interpreter"),
+    description: l10n.t("3.11 or newer"),
+    value: to("partstream.choosePython"),
+  },
 ];
 
-export const DOCUMENTATION: readonly Help[] = [
+const documentation = (): readonly Help[] => [
   {
-    label: "Get Started",
-    description: "the first steps",
+    label: l10n.t("Get Started"),
+    description: l10n.t("the first steps"),
     value: to("workbench.action.openWalkthrough", "partstream.partstream#start"),
   },
   {
-    label: "Documentation",
-    description: "commands and settings",
+    label: l10n.t("Documentation"),
+    description: l10n.t("commands and settings"),
     value: to("extension.open", "partstream.partstream"),
   },
 ];
@@ -59,16 +73,16 @@ export function helpPage(isTrusted: boolean): ListPage<HelpCommand> {
   const usable = (items: readonly Help[]): readonly Help[] =>
     items.filter(({ needsTrust }) => isTrusted || !needsTrust);
   return {
-    title: "Partstream: Help",
+    title: l10n.t("Partstream: Help"),
     step: undefined,
     steps: undefined,
     hasBack: false,
-    placeholder: "What do you want to do?",
+    placeholder: l10n.t("What do you want to do?"),
     prompt: "",
     sections: [
-      { title: "models", items: usable(MODELS) },
-      { title: "when something is wrong", items: usable(TROUBLE) },
-      { title: "to read", items: usable(DOCUMENTATION) },
+      { title: l10n.t("models"), items: usable(models()) },
+      { title: l10n.t("when something is wrong"), items: usable(trouble()) },
+      { title: l10n.t("to read"), items: usable(documentation()) },
     ],
   };
 }

@@ -3,6 +3,7 @@
  * notification when it breaks. The files are watched, so that an edit is noticed without a message in the chat.
  */
 import { basename } from "node:path";
+import * as l10n from "@vscode/l10n";
 import type { LoadProblem, ProviderDidLoadParams } from "./protocol.generated";
 
 /** A line of a file, counted from 1. */
@@ -24,8 +25,10 @@ export interface LoadProblemsListener {
   watch(files: readonly string[]): void;
 }
 
-interface Load {
+/** The last load of a provider. */
+export interface Load {
   readonly group: string | null;
+  readonly provider: string;
   readonly file: string | null;
   readonly problem: LoadProblem | null;
 }
@@ -41,11 +44,16 @@ export class LoadProblems {
   told({ group, provider, file, problem }: ProviderDidLoadParams): void {
     const key = JSON.stringify([group, provider]);
     const before = this.#loads.get(key);
-    this.#loads.set(key, { group, file, problem });
+    this.#loads.set(key, { group, provider, file, problem });
     if (problem) this.#notify(key, provider, problem);
     else this.#notified.delete(key);
     if (problem ?? before?.problem) this.#diagnose();
     if (file !== before?.file) this.#watch();
+  }
+
+  /** The last load of every provider. */
+  get loads(): readonly Load[] {
+    return [...this.#loads.values()];
   }
 
   /** The groups whose provider has this file; null stands for the providers in the settings. */
@@ -83,9 +91,11 @@ export class LoadProblems {
     if (this.#notified.has(key)) return;
     this.#notified.add(key);
     const place = placeOf(problem);
-    const where = place ? `${basename(place.file)}, line ${place.line}` : provider;
-    const consequence = problem.keepsOld ? "The version before still answers." : "Its models are left out.";
-    this.listener.notify(`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
+    const where = place ? l10n.t`${basename(place.file)}, line ${place.line}` : provider;
+    const consequence = problem.keepsOld
+      ? l10n.t("The version before still answers.")
+      : l10n.t("Its models are left out.");
+    this.listener.notify(l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
   }
 
   #diagnose(): void {

@@ -5,6 +5,7 @@
  * short request took about twice as long.
  */
 import type { Writable } from "node:stream";
+import * as l10n from "@vscode/l10n";
 import { AbstractMessageWriter, type Message, type MessageWriter } from "vscode-jsonrpc/node";
 
 /** The most bytes of a message that the process reads; `DEFAULT_MAX_BODY_SIZE` of `rpc/framing.py`. */
@@ -37,6 +38,6 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
 }
 
 function tooLarge(size: number, limit: number): string {
-  const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`;
-  return `The request has ${megabytes(size)}, and at most ${megabytes(limit)} can be sent: leave out images or files.`;
+  const megabytes = (bytes: number): string => l10n.t`${Math.ceil(bytes / 1024 / 1024)} MB`;
+  return l10n.t`The request has ${megabytes(size)}, and at most ${megabytes(limit)} can be sent: leave out images or files.`;
 }

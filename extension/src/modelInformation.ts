@@ -1,4 +1,5 @@
 /** Converts the sidecar's description of a model into the object for VS Code. */
+import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
 import { hostOf } from "./addModels/address";
 import { plain as escaped } from "./usageText";
@@ -66,7 +67,7 @@ function withBudget(
 ): LanguageModelChatInformation {
   if (budget === undefined) return model;
   const detail = model.detail ?? group?.name ?? hostOf(group?.configuration["baseUrl"] as string);
-  const told = [model.tooltip, `Budget: ${budget}`].filter((line) => line !== null && line !== "");
+  const told = [model.tooltip, l10n.t`Budget: ${budget}`].filter((line) => line !== null && line !== "");
   return {
     ...model,
     detail: [detail, budget].filter((one) => one !== "").join(" · "),

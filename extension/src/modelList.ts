@@ -39,12 +39,13 @@ export interface ModelListListener {
   failed(group: Group | null, sentence: string, error: ProviderError | undefined): void;
 }
 
-/** One list, for the debug information. */
-export interface ListSummary {
-  /** The group's name, or its id where the name is not known; null stands for the providers in the settings. */
-  readonly group: string | null;
-  readonly models: number;
-  readonly error: string | undefined;
+/** One list as it is known now. */
+export interface ListView {
+  /** Null stands for the providers in the settings. */
+  readonly group: Group | null;
+  readonly models: Models;
+  /** Why the last fetch brought no list, or not all of it. */
+  readonly error: Error | undefined;
 }
 
 interface Known {
@@ -102,18 +103,9 @@ export class ModelList {
     }
   }
 
-  /** All lists that are known now. */
-  get all(): readonly Models[] {
-    return [...this.#groups.values()].map(({ models }) => models ?? []);
-  }
-
-  /** Every list in short, with what is wrong with it. */
-  get summaries(): readonly ListSummary[] {
-    return [...this.#groups.values()].map(({ group, models, error }) => ({
-      group: group && (group.name ?? group.id),
-      models: models?.length ?? 0,
-      error: error?.message,
-    }));
+  /** Every list, with what is wrong with it. */
+  get lists(): readonly ListView[] {
+    return [...this.#groups.values()].map(({ group, models, error }) => ({ group, models: models ?? [], error }));
   }
 
   /** The ids in a group's last list, which may be from before this start. */
@@ -201,6 +193,7 @@ export class ModelList {
 
   #happened(known: Known, event: ListEvent): void {
     const transition = LIST_TRANSITIONS[known.state][event];
+    // eslint-disable-next-line partstream/localisable -- a fault in the table
     if (!transition) throw new Error(`${event} cannot happen while a list is ${known.state}`);
     known.state = transition.next;
     for (const action of transition.actions) this.#actions[action](known);

@@ -1,10 +1,9 @@
 /** What lists of models hold: how two of them differ, what of an old one stays, and what their errors mean. */
+import * as l10n from "@vscode/l10n";
 import type { Group, InformationResult, LanguageModelChatInformation, ProviderError } from "./protocol.generated";
 
 export type Models = readonly LanguageModelChatInformation[];
 
-/** Where the key of a group is changed. */
-const AT_THE_GEAR = "choose Update API Key at the gear of this group";
 /** Keys of a group that say where else the API key comes from. */
 const OTHER_PLACES = /^(apiKey.+|vercelOidc|provider)$/;
 
@@ -38,6 +37,7 @@ export function withAdvice(group: Group | null, error: ProviderError): string {
   if (!group || !isRefused(error) || Object.keys(group.configuration).some((name) => OTHER_PLACES.test(name))) {
     return error.message;
   }
-  const cause = "apiKey" in group.configuration ? "The API key is refused" : "An API key is missing";
-  return `${cause}: ${AT_THE_GEAR} (${error.message})`;
+  return "apiKey" in group.configuration
+    ? l10n.t`The API key is refused: choose Update API Key at the gear of this group (${error.message})`
+    : l10n.t`An API key is missing: choose Update API Key at the gear of this group (${error.message})`;
 }

@@ -1,10 +1,12 @@
 /** The pages that Python makes and webviews show: what each is, and what stands in one that cannot be made. No VS Code. */
 import { randomBytes } from "node:crypto";
-import type { PageParams, Requests } from "./protocol.generated";
+import * as l10n from "@vscode/l10n";
+import type { CancellationToken } from "vscode-jsonrpc/node";
+import type { ExamineResult, PageParams, Requests } from "./protocol.generated";
 
 /** A kind of page; at most one of a kind is open. */
 export interface PageKind {
-  readonly title: string;
+  readonly title: () => string;
   /** Makes the page for a webview; the error that it may throw has a sentence for the person. */
   readonly html: (reader: PageParams) => Promise<string>;
   /** What the page may ask for, by the types of its messages; everything else is ignored. */
@@ -17,12 +19,13 @@ export interface PageKind {
 export type Ask = <Method extends keyof Requests>(
   method: Method,
   parameters: Requests[Method]["params"],
+  token?: CancellationToken,
 ) => Promise<Requests[Method]["result"]>;
 
 /** The page of what answers took. */
 export function usagePage(ask: Ask): PageKind {
   return {
-    title: "Token Usage",
+    title: () => l10n.t("Token Usage"),
     html: async (reader) => (await ask("languageModels/usagePage", reader)).html,
     messages: {},
     isLasting: true,
@@ -42,11 +45,11 @@ export function inspectorPage(
   share: () => unknown,
 ): PageKind {
   return {
-    title: "Partstream Inspector",
+    title: () => l10n.t("Partstream Inspector"),
     html: async (reader) => {
-      if (path() === null && !isRunning()) throw new Error(NO_ANSWER);
+      if (path() === null && !isRunning()) throw new Error(noAnswer());
       const { html, isOff } = await ask("languageModels/inspect", { ...reader, path: path() });
-      if (html === null) throw new Error(isOff ? NOTHING_KEPT : NO_ANSWER);
+      if (html === null) throw new Error(isOff ? nothingKept() : noAnswer());
       return html;
     },
     messages: { share },
@@ -54,10 +57,33 @@ export function inspectorPage(
   };
 }
 
-const NO_ANSWER =
-  "There is no answer to inspect yet: Partstream has answered nothing since its Python process started.";
-const NOTHING_KEPT =
-  'Partstream keeps no answers, because the setting "capture" is off. Run "Partstream: Record Next Answer" before the next one.';
+/** What was found when something was tested, and how the person calls that. */
+export interface Tested extends ExamineResult {
+  readonly name: string;
+}
+
+/** The page of what keeps a model from answering, as it was found last. */
+export function findingsPage(ask: Ask, tested: () => Tested, messages: PageKind["messages"]): PageKind {
+  return {
+    title: () => l10n.t("Partstream Connection"),
+    html: async (reader) => {
+      const { name, findings } = tested();
+      return (await ask("languageModels/findingsPage", { ...reader, name, findings })).html;
+    },
+    messages,
+    isLasting: false,
+  };
+}
+
+function noAnswer(): string {
+  return l10n.t("There is no answer to inspect yet: Partstream has answered nothing since its Python process started.");
+}
+
+function nothingKept(): string {
+  return l10n.t(
+    'Partstream keeps no answers, because the setting "capture" is off. Run "Partstream: Record Next Answer" before the next one.',
+  );
+}
 
 /** A text that nobody can guess, for the policy of one page. */
 export function nonce(): string {

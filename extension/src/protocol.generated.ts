@@ -17,6 +17,71 @@ export const ErrorCode = {
 } as const;
 
 /**
+ * Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
+ *
+ * `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
+ * for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
+ */
+export interface ExamineParams {
+  group: Group | null;
+  provider: string | null;
+  model: string | null;
+  name: string;
+}
+
+/** What was found, in the order of the checks; `report` says the same in Markdown. No key is in either. */
+export interface ExamineResult {
+  findings: ShownFinding[];
+  report: string;
+}
+
+/** Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it. */
+export interface FindingsPageParams {
+  nonce: string;
+  source: string;
+  name: string;
+  findings: ShownFinding[];
+}
+
+/** The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it. */
+export interface ShownFinding {
+  subject: string;
+  verdict: "fine" | "warning" | "problem";
+  says: string;
+  advice: string;
+}
+
+/** The person has removed the group with this id, or has changed its settings, which gives it another id. */
+export interface ForgetGroupParams {
+  group: string;
+}
+
+/**
+ * One group of chatLanguageModels.json, sent whole with every request for its models.
+ *
+ * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
+ * is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
+ * does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
+ * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
+ * all others.
+ */
+export interface Group {
+  id: string;
+  name?: string;
+  configuration: Record<string, unknown>;
+}
+
+/** Asks the hub of a group what is left of the person's budgets. */
+export interface HubStandingParams {
+  group: Group;
+}
+
+/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
+export interface HubStandingResult {
+  standing: HubStanding | null;
+}
+
+/**
  * What is left of one budget.
  *
  * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
@@ -481,21 +546,6 @@ export interface VersionMismatchData {
   serverProtocolVersion: number;
 }
 
-/**
- * One group of chatLanguageModels.json, sent whole with every request for its models.
- *
- * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
- * is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
- * does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
- * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
- * all others.
- */
-export interface Group {
-  id: string;
-  name?: string;
-  configuration: Record<string, unknown>;
-}
-
 /** Asks for the models of a group; with `group` null, for those of the providers in the configuration. */
 export interface InformationParams {
   group: Group | null;
@@ -551,16 +601,6 @@ export interface InformationResult {
   models: LanguageModelChatInformation[];
   errors: ProviderError[];
   isHub?: boolean;
-}
-
-/** Asks the hub of a group what is left of the person's budgets. */
-export interface HubStandingParams {
-  group: Group;
-}
-
-/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
-export interface HubStandingResult {
-  standing: HubStanding | null;
 }
 
 /** Asks a model for an answer; its parts arrive as `$/progress` with `progressToken` before the result. */
@@ -625,11 +665,6 @@ export interface TokenCount {
 /** The counts, in the order of the items. */
 export interface TokenCountResult {
   counts: TokenCount[];
-}
-
-/** The person has removed the group with this id, or has changed its settings, which gives it another id. */
-export interface ForgetGroupParams {
-  group: string;
 }
 
 /** The models of the group with this id may have changed; null stands for the providers in the configuration. */
@@ -697,6 +732,10 @@ export interface Requests {
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
   /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
   "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
+  /** Runs the checks of `partstream doctor` on a group or on a provider in the settings. */
+  "languageModels/examine": { params: ExamineParams; result: ExamineResult };
+  /** Returns what was found as a page for a webview; the page posts the messages `copy` and `again`. */
+  "languageModels/findingsPage": { params: FindingsPageParams; result: PageResult };
   /** Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; languageModels/didRecord follows when it has ended. */
   "languageModels/recordNext": { params: RecordNextParams; result: null };
   /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */

@@ -1,5 +1,6 @@
 /** The `LanguageModelChatProvider` that VS Code calls; the sidecar answers. */
 import { createHash } from "node:crypto";
+import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
@@ -204,10 +205,12 @@ class Answer {
   /** The message for an answer that is not whole; Copilot would only say "no response was returned". */
   whatIsMissing(model: string, result: ResponseResult): string {
     if (this.#data.size > 0) {
-      return `${model} answered with data alone (${[...this.#data].join(", ")}), which the chat does not show.`;
+      return l10n.t`${model} answered with data alone (${[...this.#data].join(", ")}), which the chat does not show.`;
     }
     const reason = cutReason(result);
-    return `${model} ended its answer without a text or a tool call${reason === undefined ? "" : `: ${reason}`}.`;
+    return reason === undefined
+      ? l10n.t`${model} ended its answer without a text or a tool call.`
+      : l10n.t`${model} ended its answer without a text or a tool call: ${reason}.`;
   }
 }
 

@@ -10,6 +10,7 @@
  */
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import * as l10n from "@vscode/l10n";
 import type { Abandoned, Children } from "./children";
 import { sentenceOf, SidecarRefusedError } from "./errors";
 
@@ -21,6 +22,7 @@ export const PROBE_LIMIT = 10_000;
 const MARK = "partstream-probe:";
 const PROBE = `import sys; print('\\n${MARK}' + sys.executable); print('${MARK}%d.%d.%d' % sys.version_info[:3])`;
 
+// eslint-disable-next-line partstream/localisable -- a name, as in the debug information
 const SETTING = "setting partstream.python";
 export type Source = typeof SETTING | "Python extension" | "PATH" | "uv python find";
 
@@ -55,7 +57,7 @@ export type Run = (command: string, commandArguments: readonly string[], abandon
 export class PythonNotFoundError extends SidecarRefusedError {
   constructor(readonly attempts: readonly Attempt[]) {
     const tried = attempts.map(({ source, command, reason }) => `${source}: ${command} (${reason})`).join("; ");
-    super(`Partstream needs Python ${MINIMUM_VERSION.join(".")} or newer and found none. Tried: ${tried}.`);
+    super(l10n.t`Partstream needs Python ${MINIMUM_VERSION.join(".")} or newer and found none. Tried: ${tried}.`);
   }
 }
 
@@ -63,10 +65,7 @@ export class PythonNotFoundError extends SidecarRefusedError {
 export function sentenceOnSetting({ python, attempts }: Search): string | undefined {
   const ignored = attempts.find(({ source }) => source === SETTING);
   if (!ignored || !python) return undefined;
-  return (
-    `Partstream cannot use the setting partstream.python: ${ignored.command} (${ignored.reason}). ` +
-    `It uses ${python.executable} instead.`
-  );
+  return l10n.t`Partstream cannot use the setting partstream.python: ${ignored.command} (${ignored.reason}). It uses ${python.executable} instead.`;
 }
 
 /** Runs programs of this machine. */
@@ -123,8 +122,8 @@ async function probe(candidate: Candidate, run: Run, abandoned?: Abandoned): Pro
 function readProbe({ source, command }: Candidate, output: string): Python | Attempt {
   const marked = output.split(/\r?\n/).filter((line) => line.startsWith(MARK));
   const [executable = "", version = ""] = marked.map((line) => line.slice(MARK.length));
-  if (!version) return { source, command, reason: "does not answer as a Python does" };
-  if (!isNewEnough(version)) return { source, command, reason: `is Python ${version}` };
+  if (!version) return { source, command, reason: l10n.t("does not answer as a Python does") };
+  if (!isNewEnough(version)) return { source, command, reason: l10n.t`is Python ${version}` };
   // A program that the setting names may do something before it runs Python. A shim of the PATH would run another
   // Python in another folder, and a relative path would be another program there.
   const isAsNamed = source === SETTING && (isAbsolute(command) || !/[/\\]/.test(command));

@@ -4,15 +4,11 @@
  * Python keeps the last answers in its memory anyway, so that the last one can be inspected; a recording is a file that
  * outlives the window and can be shared. Knows no VS Code.
  */
+import * as l10n from "@vscode/l10n";
 import { sentenceOf } from "./errors";
 import type { Ask } from "./pages";
 import type { DidRecordParams, RecordedFile, ShareForm } from "./protocol.generated";
 
-/** What can be done with a recorded answer, as the buttons say it. */
-export const INSPECT = "Inspect";
-export const SHARE = "Save to Share…";
-export const SHOW_FILE = "Show File";
-const SAVE = "Save…";
 /** The name that the dialog proposes; its ending says the form. */
 const PROPOSED = "answer.partstream.zip";
 
@@ -22,10 +18,12 @@ export interface RecordingView {
   readonly tooltip: string;
 }
 
-const ARMED: RecordingView = {
-  text: "$(record) Recording the next answer",
-  tooltip: "The next answer of a Partstream model is written into a file. Click to take that back.",
-};
+function armed(): RecordingView {
+  return {
+    text: `$(record) ${l10n.t("Recording the next answer")}`,
+    tooltip: l10n.t("The next answer of a Partstream model is written into a file. Click to take that back."),
+  };
+}
 
 export interface RecordingWorld {
   readonly ask: Ask;
@@ -75,20 +73,22 @@ export class Recording {
     this.#isArmed = false;
     this.world.show(undefined);
     if (!recording) {
-      this.world.notify(`Partstream could not record the answer: ${problem ?? "there is none"}.`);
+      const why = problem ?? l10n.t("there is none");
+      this.world.notify(l10n.t`Partstream could not record the answer: ${why}.`);
       return;
     }
-    const chosen = await this.world.choose(sentenceOn(recording), [INSPECT, SHARE, SHOW_FILE]);
-    if (chosen === INSPECT) await this.world.inspect(recording.path);
-    if (chosen === SHARE) await this.share(recording.path);
-    if (chosen === SHOW_FILE) await this.world.showFile(recording.path);
+    const [inspect, share, showFile] = [l10n.t("Inspect"), l10n.t("Save to Share…"), l10n.t("Show File")];
+    const chosen = await this.world.choose(sentenceOn(recording), [inspect, share, showFile]);
+    if (chosen === inspect) await this.world.inspect(recording.path);
+    if (chosen === share) await this.share(recording.path);
+    if (chosen === showFile) await this.world.showFile(recording.path);
   }
 
   /** Saves a recording, or for null the inspected answer, without keys and texts, after saying what will be in it. */
   async share(path: string | null): Promise<void> {
     try {
       const { preview, forms } = await this.world.ask("languageModels/sharePreview", { path });
-      if (!(await this.world.confirm("What the file to share holds", preview, SAVE))) return;
+      if (!(await this.world.confirm(l10n.t("What the file to share holds"), preview, l10n.t("Save…")))) return;
       const target = await this.world.whereToSave(PROPOSED, forms);
       if (!target) return;
       const { content } = await this.world.ask("languageModels/share", { path, name: target.name });
@@ -101,11 +101,16 @@ export class Recording {
   #set(isArmed: boolean): void {
     this.#isArmed = isArmed;
     this.world.tell(isArmed);
-    this.world.show(isArmed ? ARMED : undefined);
+    this.world.show(isArmed ? armed() : undefined);
   }
 }
 
 function sentenceOn({ model, outcome, answers }: RecordedFile): string {
-  const what = answers > 1 ? `${answers} answers, the last` : "the answer";
-  return `Partstream recorded ${what} of ${model ?? "a model"}: ${outcome ?? "not over yet"}. Its texts are in the file; keys are not.`;
+  const whose = model ?? l10n.t("a model");
+  const end = outcome ?? l10n.t("not over yet");
+  const recorded =
+    answers > 1
+      ? l10n.t`Partstream recorded ${answers} answers, the last of ${whose}: ${end}.`
+      : l10n.t`Partstream recorded the answer of ${whose}: ${end}.`;
+  return `${recorded} ${l10n.t("Its texts are in the file; keys are not.")}`;
 }

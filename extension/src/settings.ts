@@ -1,6 +1,7 @@
 /** Reads the settings and the groups, and converts them for the sidecar. */
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import * as l10n from "@vscode/l10n";
 import type { ProviderSource } from "./protocol.generated";
 import { MAY_BE_EMPTY } from "./settings.generated";
 
@@ -28,10 +29,9 @@ export function ignoredLocalValues(values: readonly LocalValue[], remoteName: st
     local !== undefined && JSON.stringify(local) !== JSON.stringify(inForce);
   const names = values.filter(isIgnored).map(({ name }) => name);
   if (remoteName === undefined || names.length === 0) return undefined;
-  return (
-    `Partstream ignores ${names.join(" and ")} in the User settings, because the models of this window run on another ` +
-    `machine (${remoteName}). Set ${names.length > 1 ? "them" : "it"} in the Remote settings or in those of the folder.`
-  );
+  return names.length === 1
+    ? l10n.t`Partstream ignores ${names.join()} in the User settings, because the models of this window run on another machine (${remoteName}). Set it in the Remote settings or in those of the folder.`
+    : l10n.t`Partstream ignores ${names.join(l10n.t(" and "))} in the User settings, because the models of this window run on another machine (${remoteName}). Set them in the Remote settings or in those of the folder.`;
 }
 
 /** VS Code's own network settings. */
@@ -77,9 +77,9 @@ export function resolveSource(source: string, folder: string | undefined): strin
  *
  * VS Code marks a value of the wrong type in settings.json, and hands it on all the same.
  */
-export function resolvePython(value: unknown, log: (message: string) => void): string {
+export function resolvePython(value: unknown, tell: (sentence: string) => void): string {
   if (typeof value === "string") return value;
-  log(`left out the setting partstream.python: got ${kindOf(value)}, expected a text`);
+  tell(l10n.t`left out the setting partstream.python: got ${kindOf(value)}, expected a text`);
   return "";
 }
 
@@ -87,19 +87,19 @@ export function resolvePython(value: unknown, log: (message: string) => void): s
 export function resolveProviders(
   providers: unknown,
   folder: string | undefined,
-  log: (message: string) => void,
+  tell: (sentence: string) => void,
 ): ProviderSource[] {
   if (!Array.isArray(providers)) {
-    log(`left out the setting partstream.providers: got ${kindOf(providers)}, expected a list`);
+    tell(l10n.t`left out the setting partstream.providers: got ${kindOf(providers)}, expected a list`);
     return [];
   }
   return providers.flatMap((provider: unknown) => {
     const given = sourceOf(provider);
     if (!given)
-      log(`left out a provider: got ${kindOf(provider)}, expected a text, or an object with the text "source"`);
+      tell(l10n.t`left out a provider: got ${kindOf(provider)}, expected a text, or an object with the text "source"`);
     const source = given && resolveSource(given.source, folder);
     if (given && source === undefined) {
-      log(`left out the provider ${given.source}: a relative path needs an open, trusted folder`);
+      tell(l10n.t`left out the provider ${given.source}: a relative path needs an open, trusted folder`);
     }
     return given && source !== undefined ? [{ source, name: given.name ?? null }] : [];
   });
@@ -115,8 +115,8 @@ function sourceOf(provider: unknown): ProviderSource | undefined {
 
 function kindOf(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+  if (Array.isArray(value)) return l10n.t("a list");
+  return typeof value === "object" ? l10n.t("an object") : l10n.t`a ${typeof value}`;
 }
 
 /** A group's configuration for the sidecar: without empty values, with the provider's file resolved. */
@@ -131,7 +131,7 @@ export function resolveConfiguration(
   if (typeof provider !== "string") return given;
   const resolved = resolveSource(provider, folder);
   if (resolved === undefined) {
-    throw new Error(`The provider file ${provider} has a relative path, which needs an open, trusted folder.`);
+    throw new Error(l10n.t`The provider file ${provider} has a relative path, which needs an open, trusted folder.`);
   }
   return { ...given, provider: resolved };
 }

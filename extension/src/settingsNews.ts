@@ -1,4 +1,5 @@
 /** What is said to the person about settings that cannot be used, each thing once. Knows no VS Code. */
+import * as l10n from "@vscode/l10n";
 import type { Remedy } from "./errors";
 import { Notifier } from "./notifier";
 import { type Search, sentenceOnSetting } from "./python";
@@ -19,7 +20,7 @@ export class SettingsNews {
 
   readonly leftOut = (sentence: string): void => {
     this.warn(sentence);
-    this.#notifier.tell(`Partstream ${sentence}.`);
+    this.#notifier.tell(l10n.t`Partstream ${sentence}.`);
   };
 
   /** Says once that the setting cannot be used, also while the Python in use stays the same. */

@@ -1,6 +1,7 @@
 /** One Python process and the connection with it; starts the process once and ends it. */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
+import * as l10n from "@vscode/l10n";
 import {
   type CancellationToken,
   type MessageConnection,
@@ -93,11 +94,13 @@ export class Sidecar {
           resolve(how);
         });
       };
-      process.once("error", (error) => end(`could not be started: ${process.spawnfile} (${whyNotStarted(error)})`));
-      process.once("close", (code, signal) => end(`ended (${signal ?? `exit status ${String(code)}`})`));
+      process.once("error", (error) =>
+        end(l10n.t`could not be started: ${process.spawnfile} (${whyNotStarted(error)})`),
+      );
+      process.once("close", (code, signal) => end(howEnded(code, signal)));
       process.once("exit", (code, signal) => {
         // The process's own children may keep the pipes open.
-        setTimeout(() => end(`ended (${signal ?? `exit status ${String(code)}`})`), DRAIN_LIMIT);
+        setTimeout(() => end(howEnded(code, signal)), DRAIN_LIMIT);
       });
     });
   }
@@ -147,14 +150,14 @@ export class Sidecar {
       return await this.#connection.sendRequest<Result>(method, ...given, ...(token ? [token] : []));
     } catch (error) {
       if (isCancelled(error) && !token?.isCancellationRequested) {
-        throw new SidecarError("Partstream's Python process was stopped before it answered. Please retry.");
+        throw new SidecarError(l10n.t("Partstream's Python process was stopped before it answered. Please retry."));
       }
       if (!isConnectionFailure(error)) throw this.#forPerson(method, error);
       // The error of a closed connection names no cause; the end of the process does.
       const how = await Promise.race([this.ended, after(2 * DRAIN_LIMIT)]);
       if (how === undefined) throw error;
       throw new SidecarError(
-        `Partstream's Python process ${how} before it answered. It is being started again: please retry.`,
+        l10n.t`Partstream's Python process ${how} before it answered. It is being started again: please retry.`,
       );
     }
   }
@@ -266,12 +269,12 @@ export class Sidecar {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(
-        () => reject(new SidecarSlowError(`Partstream's Python process did not start within ${limit / 1000} s.`)),
+        () => reject(new SidecarSlowError(l10n.t`Partstream's Python process did not start within ${limit / 1000} s.`)),
         limit,
       );
     });
     const died = this.ended.then((how) => {
-      throw new SidecarError(`Partstream's Python process ${how}. ${this.#lastWords}`.trim());
+      throw new SidecarError(`${l10n.t`Partstream's Python process ${how}.`} ${this.#lastWords}`.trim());
     });
     const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
       if (isConnectionFailure(error)) return died;
@@ -286,6 +289,10 @@ export class Sidecar {
       died.catch(() => undefined); // The process may end later; `ended` tells those who wait for that.
     }
   }
+}
+
+function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ? l10n.t`ended (${signal})` : l10n.t`ended (exit status ${String(code)})`;
 }
 
 function after(milliseconds: number): Promise<undefined> {

@@ -1,4 +1,5 @@
 /** How a sidecar is started: the program, what it gets, and where. */
+import * as l10n from "@vscode/l10n";
 import { type Children, whyNotStarted } from "./children";
 import { SidecarError } from "./errors";
 
@@ -18,7 +19,7 @@ export function spawnSidecar(
     return children.spawn(executable, given, { cwd: directory, env: environment });
   } catch (error) {
     const why = whyNotStarted(error);
-    throw new SidecarError(`Partstream's Python process could not be started: ${executable} (${why}).`, {
+    throw new SidecarError(l10n.t`Partstream's Python process could not be started: ${executable} (${why}).`, {
       cause: error,
     });
   }

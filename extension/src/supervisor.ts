@@ -3,6 +3,7 @@
  *
  * Does what the table of `lifecycle.ts` says. Knows neither Python nor the protocol: the caller hands in a launcher.
  */
+import * as l10n from "@vscode/l10n";
 import type { Clock } from "./clock";
 import { sentenceOf, SidecarError, SidecarNotAskedError, SidecarRefusedError, SidecarSlowError } from "./errors";
 import { type Action, type Event, type State, TRANSITIONS } from "./lifecycle";
@@ -19,8 +20,6 @@ export const HEALTHY_AFTER = 60_000;
 export const START_LIMITS = [15_000, 30_000, 60_000, 120_000] as const;
 /** Milliseconds after which a process that was stopped is not waited for, although it was killed meanwhile. */
 export const STOP_PATIENCE = 5000;
-
-const CLOSED = "Partstream has been stopped, because the window closes or the extension was turned off.";
 
 /** The part of a sidecar that its supervisor uses. */
 export interface Supervised {
@@ -162,6 +161,7 @@ export class Supervisor<Process extends Supervised> {
 
   #happened(event: Event): void {
     const transition = TRANSITIONS[this.#state][event];
+    // eslint-disable-next-line partstream/localisable -- a fault in the table
     if (!transition) throw new Error(`${event} cannot happen while the sidecar is ${this.#state}`);
     this.#state = transition.next;
     for (const action of transition.actions) this.#actions[action]();
@@ -188,7 +188,7 @@ export class Supervisor<Process extends Supervised> {
     this.#lastError = undefined;
     this.#cancelTimer = this.clock.after(HEALTHY_AFTER, () => (this.#failures = 0));
     void process.ended.then((how) => {
-      if (this.#process === process) this.#failed(new SidecarError(`Partstream's Python process ${how}.`));
+      if (this.#process === process) this.#failed(new SidecarError(l10n.t`Partstream's Python process ${how}.`));
     });
     this.#happened("started");
     this.listener.started(process);
@@ -234,15 +234,22 @@ export class Supervisor<Process extends Supervised> {
   /** Why no process is there, and when one will be. */
   #whyNot(): Error {
     const error = this.#lastError;
-    if (this.#state === "closed") return new SidecarError(CLOSED);
-    if (this.#state === "refused") return error ?? new SidecarError(CLOSED);
+    if (this.#state === "closed") return closedError();
+    if (this.#state === "refused") return error ?? closedError();
     const cause = error ? `${error.message} ` : "";
     if (this.#state !== "waiting" || this.#failures === 0) {
-      return new SidecarError(`${cause}Partstream's Python process is being started: please retry in a moment.`);
+      const soon = l10n.t("Partstream's Python process is being started: please retry in a moment.");
+      return new SidecarError(cause + soon);
     }
     const seconds = Math.ceil((this.#nextStart - this.clock.now()) / 1000);
-    return new SidecarError(`${cause}It is started again in ${seconds} s: please retry then.`);
+    return new SidecarError(cause + l10n.t`It is started again in ${seconds} s: please retry then.`);
   }
+}
+
+function closedError(): SidecarError {
+  return new SidecarError(
+    l10n.t("Partstream has been stopped, because the window closes or the extension was turned off."),
+  );
 }
 
 function asSidecarError(error: unknown): SidecarError {

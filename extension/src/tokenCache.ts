@@ -131,6 +131,7 @@ class ModelCounts {
   async #answer(questions: [string, Question][], ask: CountRequest): Promise<void> {
     const counts = await ask(questions.map(([, question]) => question.item));
     if (counts.length !== questions.length)
+      // eslint-disable-next-line partstream/localisable -- for the log
       throw new Error(`got ${counts.length} counts for ${questions.length} texts`);
     questions.forEach(([text, question], index) => {
       const count = counts[index] ?? 0;

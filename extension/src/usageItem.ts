@@ -4,6 +4,7 @@
  * The item changes only when an answer has ended, and shows no progress: an answer that failed leaves no trace in it,
  * and one that was stopped is named behind the usage of the answer before it.
  */
+import * as l10n from "@vscode/l10n";
 import type { DidAnswerParams } from "./protocol.generated";
 import { type Fullness, fullness, statusText, statusTooltip } from "./usageText";
 
@@ -53,8 +54,10 @@ function viewOf(last: DidAnswerParams, isStopped: boolean): UsageView {
   const text = statusText(last.answer);
   const tooltip = statusTooltip(last);
   return {
-    text: isStopped ? `${text} · then stopped` : text,
-    tooltip: isStopped ? `${tooltip}\n\nThe answer after it was stopped: what that one took is not known.` : tooltip,
+    text: isStopped ? l10n.t`${text} · then stopped` : text,
+    tooltip: isStopped
+      ? `${tooltip}\n\n${l10n.t("The answer after it was stopped: what that one took is not known.")}`
+      : tooltip,
     fullness: fullness(last.answer),
   };
 }

@@ -1,4 +1,5 @@
 /** Token usage as text: the line in the status bar and its tooltip. Knows no VS Code. */
+import * as l10n from "@vscode/l10n";
 import type { AnswerUsage, DidAnswerParams, UsageSums } from "./protocol.generated";
 
 /** The shares of a model's input limit at which the item changes its colour. */
@@ -7,8 +8,8 @@ export const ERROR_SHARE = 0.9;
 
 /** The commands that the tooltip leads to, and nothing else in it does. */
 export const TOOLTIP_COMMANDS = [
-  ["Show Token Usage", "partstream.showUsage"],
-  ["Inspect Last Answer", "partstream.inspectLastAnswer"],
+  [() => l10n.t("Show Token Usage"), "partstream.showUsage"],
+  [() => l10n.t("Inspect Last Answer"), "partstream.inspectLastAnswer"],
 ] as const;
 
 export type Fullness = "normal" | "warning" | "error";
@@ -23,9 +24,9 @@ export function fullness({ inputTokens, maxInputTokens }: AnswerUsage): Fullness
 export function statusText(answer: AnswerUsage): string {
   const cached = cachedShare(answer);
   const pieces = [
-    `${about(answer)}${tokens(answer.inputTokens)} in`,
-    `${tokens(answer.outputTokens)} out`,
-    ...(cached === undefined ? [] : [`${cached} cached`]),
+    l10n.t`${about(answer) + tokens(answer.inputTokens)} in`,
+    l10n.t`${tokens(answer.outputTokens)} out`,
+    ...(cached === undefined ? [] : [l10n.t`${cached} cached`]),
     ...(answer.cost === null ? [] : [dollars(answer.cost)]),
   ];
   const icon = answer.edits.length > 0 ? "$(fold)" : "$(symbol-number)";
@@ -35,15 +36,15 @@ export function statusText(answer: AnswerUsage): string {
 /** The tooltip of the line, as Markdown. */
 export function statusTooltip({ answer, conversation, day }: DidAnswerParams): string {
   // VS Code's own widget measures against the whole context window.
-  const limit = `${percent(answer.inputTokens / answer.maxInputTokens)} of the ${tokens(answer.maxInputTokens)} that a prompt may take`;
+  const full = percent(answer.inputTokens / answer.maxInputTokens);
   const lines = [
     `**${plain(answer.model)}**`,
-    `Input: ${limit} (the context window less what is kept for the answer)`,
-    ...answer.edits.map((edit) => `Removed by the server: ${plain(edit)}`),
-    ...(conversation ? [`This conversation: ${sumsInWords(conversation)}`] : []),
-    `Today: ${sumsInWords(day)}`,
-    ...(answer.source === "estimated" ? ["~: estimated, because the server reported no numbers"] : []),
-    TOOLTIP_COMMANDS.map(([title, command]) => `[${title}](command:${command})`).join(" · "),
+    l10n.t`Input: ${full} of the ${tokens(answer.maxInputTokens)} that a prompt may take (the context window less what is kept for the answer)`,
+    ...answer.edits.map((edit) => l10n.t`Removed by the server: ${plain(edit)}`),
+    ...(conversation ? [l10n.t`This conversation: ${sumsInWords(conversation)}`] : []),
+    l10n.t`Today: ${sumsInWords(day)}`,
+    ...(answer.source === "estimated" ? [l10n.t("~: estimated, because the server reported no numbers")] : []),
+    TOOLTIP_COMMANDS.map(([title, command]) => `[${title()}](command:${command})`).join(" · "),
   ];
   return lines.join("\n\n");
 }
@@ -51,9 +52,10 @@ export function statusTooltip({ answer, conversation, day }: DidAnswerParams): s
 function sumsInWords(sums: UsageSums): string {
   const cost = costOf(sums);
   const sign = sums.estimated > 0 ? "~" : "";
-  const answers = sums.answers === 1 ? "1 answer" : `${sums.answers} answers`;
-  const read = `${sign}${tokens(sums.inputTokens)} in (${percent(share(sums.cachedTokens, sums.inputTokens))} cached)`;
-  return [answers, read, `${sign}${tokens(sums.outputTokens)} out`, ...(cost === "" ? [] : [cost])].join(", ");
+  const answers = sums.answers === 1 ? l10n.t("1 answer") : l10n.t`${sums.answers} answers`;
+  const cached = percent(share(sums.cachedTokens, sums.inputTokens));
+  const read = l10n.t`${sign + tokens(sums.inputTokens)} in (${cached} cached)`;
+  return [answers, read, l10n.t`${sign + tokens(sums.outputTokens)} out`, ...(cost === "" ? [] : [cost])].join(", ");
 }
 
 /** The sum of the known costs, marked as a minimum if some answers have no price. */

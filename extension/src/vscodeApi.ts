@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { HostThinkingPart, PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
@@ -15,12 +16,15 @@ import type { LocalValue, Network, Settings } from "./settings";
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 export const VENDOR = "partstream";
-const SHOW_LOG: Readonly<Record<string, string>> = { "Show Log": "partstream.showLog" };
-/** The commands behind the buttons of a notification, by the labels. */
-const BUTTONS: Readonly<Record<Remedy | "none", Readonly<Record<string, string>>>> = {
-  "choose Python": { "Choose Python": "partstream.choosePython", ...SHOW_LOG },
-  reload: { "Reload Window": "workbench.action.reloadWindow", ...SHOW_LOG },
-  none: SHOW_LOG,
+interface NotificationButton {
+  readonly label: () => string;
+  readonly command: string;
+}
+const SHOW_LOG: NotificationButton = { label: () => l10n.t("Show Log"), command: "partstream.showLog" };
+const BUTTONS: Readonly<Record<Remedy | "none", readonly NotificationButton[]>> = {
+  "choose Python": [{ label: () => l10n.t("Choose Python"), command: "partstream.choosePython" }, SHOW_LOG],
+  reload: [{ label: () => l10n.t("Reload Window"), command: "workbench.action.reloadWindow" }, SHOW_LOG],
+  none: [SHOW_LOG],
 };
 
 export const vscodeVersion = vscode.version;
@@ -61,6 +65,7 @@ export function registerCommands(commands: Readonly<Record<string, () => unknown
 export function facts(): Omit<HostFacts, "extensionVersion"> {
   return {
     vscodeVersion: vscode.version,
+    // eslint-disable-next-line partstream/localisable -- debug information
     platform: `${process.platform} ${process.arch}, Node ${process.version}`,
     remoteName: vscode.env.remoteName,
     isTrusted: vscode.workspace.isTrusted,
@@ -193,17 +198,17 @@ export function onDidChangeEnvironment(listener: () => void, isWaiting: () => bo
 
 /** Lets the person choose a Python, and puts it into the setting. */
 export async function choosePython(): Promise<void> {
-  const [file] = (await vscode.window.showOpenDialog({ title: "Python 3.11 or newer", openLabel: "Use" })) ?? [];
+  const [file] =
+    (await vscode.window.showOpenDialog({ title: l10n.t("Python 3.11 or newer"), openLabel: l10n.t("Use") })) ?? [];
   if (!file) return;
   await vscode.workspace.getConfiguration(SECTION).update("python", file.fsPath, vscode.ConfigurationTarget.Global);
 }
 
 /** Shows a notification with buttons for the remedy, if there is one, and for the log. */
 export async function notify(message: string, remedy: Remedy | undefined): Promise<void> {
-  const buttons = BUTTONS[remedy ?? "none"];
-  const chosen = await vscode.window.showErrorMessage(message, ...Object.keys(buttons));
-  const command = chosen && buttons[chosen];
-  if (command) await vscode.commands.executeCommand(command);
+  const commands = new Map(BUTTONS[remedy ?? "none"].map(({ label, command }) => [label(), command]));
+  const command = commands.get((await vscode.window.showErrorMessage(message, ...commands.keys())) ?? "");
+  if (command !== undefined) await vscode.commands.executeCommand(command);
 }
 
 /** Tells VS Code whether a Python runs, for the first step of the walkthrough. */
@@ -218,7 +223,7 @@ export function inform(message: string): void {
 
 export async function copy(text: string): Promise<void> {
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage("Partstream: debug information copied", 5000);
+  vscode.window.setStatusBarMessage(l10n.t("Partstream: debug information copied"), 5000);
 }
 
 /** Opens VS Code's own editor of models and groups. */

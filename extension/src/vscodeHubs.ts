@@ -1,4 +1,5 @@
 /** Puts hubs into VS Code: links that join one, and the item of the status bar with what is left; without logic of its own. */
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { HubBudgets, type BudgetsParts } from "./hubs/budgets";
 import { OPEN_PAGE, type BudgetView } from "./hubs/budgetText";
@@ -21,7 +22,7 @@ export function createHubs(surroundings: HubSurroundings): {
 } {
   const { context, join, hide, tell, ...parts } = surroundings;
   const item = vscode.window.createStatusBarItem("partstream.hub", vscode.StatusBarAlignment.Right, 99);
-  item.name = "Partstream Hub Budget";
+  item.name = l10n.t("Partstream Hub Budget");
   item.command = OPEN_PAGE;
   const budgets = new HubBudgets({ ...parts, show: (view) => showBudget(item, view) }, vscode.window.state.focused);
   const joining = new Joining({
@@ -33,7 +34,7 @@ export function createHubs(surroundings: HubSurroundings): {
     join: (link) =>
       Promise.resolve(
         vscode.window.withProgress(
-          { location: vscode.ProgressLocation.Notification, title: `Joining the hub at ${link.hub}…` },
+          { location: vscode.ProgressLocation.Notification, title: l10n.t`Joining the hub at ${link.hub}…` },
           () => join(link),
         ),
       ),
@@ -57,7 +58,8 @@ export function createHubs(surroundings: HubSurroundings): {
 
 /** Opens the page of a hub in the browser. */
 export function openPage(page: string | undefined): void {
-  if (page === undefined) void vscode.window.showInformationMessage("No group here asks a hub that has budgets.");
+  if (page === undefined)
+    void vscode.window.showInformationMessage(l10n.t("No group here asks a hub that has budgets."));
   else void vscode.env.openExternal(vscode.Uri.parse(page, true));
 }
 
@@ -67,8 +69,8 @@ async function confirm(question: string, detail: string, button: string): Promis
 
 async function askLink(refuse: (text: string) => string | undefined): Promise<string | undefined> {
   return vscode.window.showInputBox({
-    title: "Join a Hub",
-    prompt: "The join link that you were sent. Nothing is sent before you have seen where it leads.",
+    title: l10n.t("Join a Hub"),
+    prompt: l10n.t("The join link that you were sent. Nothing is sent before you have seen where it leads."),
     placeHolder: "https://hub.example.com/hub/join#…",
     password: true,
     ignoreFocusOut: true,

@@ -1,9 +1,9 @@
 /** Shows pages in webviews of VS Code; without logic of their own. */
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { asked, nonce, type PageKind, sentencePage } from "./pages";
 
 const PREFIX = "partstream.";
-const UNTRUSTED = "Partstream shows this page once you trust the folder.";
 /** A page needs nothing but itself. */
 const CONTENT: vscode.WebviewOptions = { enableScripts: true, enableForms: false, localResourceRoots: [] };
 
@@ -35,7 +35,7 @@ export class WebviewPages {
       if (!isLoadedAnyway) await this.#load(kind, known);
       return;
     }
-    const panel = vscode.window.createWebviewPanel(PREFIX + name, kind.title, vscode.ViewColumn.Active, {
+    const panel = vscode.window.createWebviewPanel(PREFIX + name, kind.title(), vscode.ViewColumn.Active, {
       ...CONTENT,
       enableFindWidget: true,
       // What a person has chosen in a page that is not made again would be lost whenever it is covered by another.
@@ -68,6 +68,7 @@ export class WebviewPages {
 
   #kind(name: string): PageKind {
     const kind = this.kinds[name];
+    // eslint-disable-next-line partstream/localisable -- a fault in the table of pages
     if (!kind) throw new Error(`there is no page ${name}`);
     return kind;
   }
@@ -99,7 +100,7 @@ export class WebviewPages {
       await this.#loadOrSay(kind, panel);
       return;
     }
-    panel.webview.html = sentencePage(kind.title, UNTRUSTED);
+    panel.webview.html = sentencePage(kind.title(), l10n.t("Partstream shows this page once you trust the folder."));
     const waiting = vscode.workspace.onDidGrantWorkspaceTrust(() => void this.#loadOrSay(kind, panel));
     panel.onDidDispose(() => void waiting.dispose());
   }
@@ -108,7 +109,7 @@ export class WebviewPages {
     try {
       await this.#load(kind, panel);
     } catch (error) {
-      if (this.#isOpen(panel)) panel.webview.html = sentencePage(kind.title, this.sentenceOf(error));
+      if (this.#isOpen(panel)) panel.webview.html = sentencePage(kind.title(), this.sentenceOf(error));
     }
   }
 

@@ -1,10 +1,8 @@
 /** Shows what is wrong with the person's own files in VS Code, and watches those files; without logic of its own. */
 import { parse } from "node:path";
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { type CodePlace, type Diagnosis, LoadProblems } from "./loadProblems";
-
-const OPEN_FILE = "Open File";
-const SHOW_LOG = "Show Log";
 
 /** The problems of providers in VS Code; `changed` hears of each watched file that is edited. */
 export function showLoadProblems(
@@ -66,10 +64,11 @@ function escapeGlob(name: string): string {
 
 /** Shows a notification about a line of code, with a button that opens it. */
 async function notifyOfCode(message: string, place: CodePlace | undefined): Promise<void> {
-  const buttons = [...(place ? [OPEN_FILE] : []), SHOW_LOG];
+  const [openFile, showLog] = [l10n.t("Open File"), l10n.t("Show Log")];
+  const buttons = [...(place ? [openFile] : []), showLog];
   const chosen = await vscode.window.showErrorMessage(message, ...buttons);
-  if (chosen === OPEN_FILE && place) await openAt(place);
-  if (chosen === SHOW_LOG) await vscode.commands.executeCommand("partstream.showLog");
+  if (chosen === openFile && place) await openAt(place);
+  if (chosen === showLog) await vscode.commands.executeCommand("partstream.showLog");
 }
 
 async function openAt({ file, line }: CodePlace): Promise<void> {

@@ -1,6 +1,7 @@
 /** Puts the recording of an answer into VS Code: its status bar item, its questions, its files; without logic of its own. */
 import { homedir } from "node:os";
 import { posix } from "node:path";
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ShareForm } from "./protocol.generated";
 import type { RecordingView, RecordingWorld, SaveTarget } from "./recording";
@@ -12,7 +13,7 @@ type Doors = Pick<RecordingWorld, "show" | "choose" | "confirm" | "whereToSave" 
 /** The functions of VS Code that a recording needs, and the status bar item that is disposed with them. */
 export function recordingDoors(): Doors & { readonly item: vscode.StatusBarItem } {
   const item = vscode.window.createStatusBarItem("partstream.recording", vscode.StatusBarAlignment.Right, 102);
-  item.name = "Partstream Recording";
+  item.name = l10n.t("Partstream Recording");
   item.command = "partstream.cancelRecording";
   item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
   return { item, show: (view) => show(item, view), choose, confirm, whereToSave, showFile };
@@ -41,7 +42,7 @@ async function whereToSave(proposed: string, forms: readonly ShareForm[]): Promi
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());
   const defaultUri = vscode.Uri.joinPath(folder, proposed);
   const filters = Object.fromEntries(forms.map(({ name, endings }) => [name, endings]));
-  const uri = await vscode.window.showSaveDialog({ title: "Save a recording to share", defaultUri, filters });
+  const uri = await vscode.window.showSaveDialog({ title: l10n.t("Save a recording to share"), defaultUri, filters });
   if (!uri) return undefined;
   return { name: posix.basename(uri.path), write: async (content) => vscode.workspace.fs.writeFile(uri, content) };
 }
@@ -52,6 +53,6 @@ async function showFile(file: string): Promise<void> {
     await vscode.commands.executeCommand("revealFileInOS", vscode.Uri.file(file));
   } catch {
     await vscode.env.clipboard.writeText(file);
-    void vscode.window.showInformationMessage(`The recording is in ${file}. The path is in the clipboard.`);
+    void vscode.window.showInformationMessage(l10n.t`The recording is in ${file}. The path is in the clipboard.`);
   }
 }

@@ -1,4 +1,5 @@
 /** The items of VS Code's status bar; without logic of their own. */
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
 import { TOOLTIP_COMMANDS } from "./usageText";
@@ -14,7 +15,7 @@ export const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefi
 /** A status bar item that runs a command when clicked; hidden until it shows something. */
 export function createStatusItem(command: string): vscode.StatusBarItem {
   const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
-  item.name = "Partstream Token Usage";
+  item.name = l10n.t("Partstream Token Usage");
   item.command = command;
   return item;
 }
@@ -35,7 +36,7 @@ export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefin
 /** A status bar item for what answers wait for; hidden until it shows something. */
 export function createWaitingItem(command: string): vscode.StatusBarItem {
   const item = vscode.window.createStatusBarItem("partstream.waiting", vscode.StatusBarAlignment.Right, 101);
-  item.name = "Partstream Waiting";
+  item.name = l10n.t("Partstream Waiting");
   item.command = command;
   return item;
 }

@@ -1,4 +1,5 @@
 /** The wizard *Add Models* in VS Code: its pages as VS Code's own boxes and lists, and what it does outside of them. */
+import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { NewGroup } from "./addModels/answers";
 import { AddModels } from "./addModels/command";
@@ -27,16 +28,27 @@ import { editGroups, readGroups, readSettings, VENDOR } from "./vscodeApi";
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
 
 /** What VS Code's own *Manage* beside a group leads to, by labels; the rest is at the gear of the group. */
-const MANAGE: readonly Item<string>[] = [
-  { label: "Add Models…", description: "from another server", value: "partstream.addModels" },
-  { label: "Edit Groups as JSON", description: "addresses and all settings", value: "partstream.editGroups" },
-  { label: "Show Log", description: "what went wrong", value: "partstream.showLog" },
-];
+function management(): readonly Item<string>[] {
+  return [
+    { label: l10n.t("Add Models…"), description: l10n.t("from another server"), value: "partstream.addModels" },
+    {
+      label: l10n.t("Edit Groups as JSON"),
+      description: l10n.t("addresses and all settings"),
+      value: "partstream.editGroups",
+    },
+    { label: l10n.t("Show Log"), description: l10n.t("what went wrong"), value: "partstream.showLog" },
+  ];
+}
 
 export async function manage(): Promise<void> {
   const heading = { title: "Partstream", step: undefined, steps: undefined, hasBack: false };
-  const sections = [{ title: "", items: MANAGE }];
-  const reply = await new VSCodeDialog().choose({ ...heading, placeholder: "What to manage?", prompt: "", sections });
+  const sections = [{ title: "", items: management() }];
+  const reply = await new VSCodeDialog().choose({
+    ...heading,
+    placeholder: l10n.t("What to manage?"),
+    prompt: "",
+    sections,
+  });
   if (reply.kind === "answer") await vscode.commands.executeCommand(reply.value);
 }
 
@@ -89,7 +101,7 @@ export async function addGroup({ name, configuration }: NewGroup): Promise<Added
     await vscode.commands.executeCommand(ADD_GROUP, { vendor: VENDOR, name, ...configuration });
   } catch (error) {
     if (/already exists/.test(String(error))) {
-      throw new Error("There is a group of this name already.", { cause: error });
+      throw new Error(l10n.t("There is a group of this name already."), { cause: error });
     }
     throw error;
   }
@@ -101,8 +113,9 @@ async function handOver(group: Readonly<Record<string, unknown>>): Promise<void>
   await vscode.env.clipboard.writeText(JSON.stringify(group, undefined, 2));
   await editGroups();
   void vscode.window.showInformationMessage(
-    "This VS Code lets no extension add a group. It is in the clipboard: paste it into the list, and save. " +
-      "Its key is entered with Update API Key, at the gear of the group in Partstream: Manage Models.",
+    l10n.t(
+      "This VS Code lets no extension add a group. It is in the clipboard: paste it into the list, and save. Its key is entered with Update API Key, at the gear of the group in Partstream: Manage Models.",
+    ),
   );
 }
 
@@ -110,7 +123,11 @@ async function handOver(group: Readonly<Record<string, unknown>>): Promise<void>
 async function chooseProvider(): Promise<void> {
   const filters = { Python: ["py"] };
   const [file] =
-    (await vscode.window.showOpenDialog({ title: "A provider in Python", openLabel: "Use", filters })) ?? [];
+    (await vscode.window.showOpenDialog({
+      title: l10n.t("A provider in Python"),
+      openLabel: l10n.t("Use"),
+      filters,
+    })) ?? [];
   if (!file) return;
   const settings = vscode.workspace.getConfiguration("partstream");
   const before = settings.get<unknown[]>("providers", []);
@@ -243,5 +260,5 @@ function separator<Value>(title: string): PickItem<Value>[] {
 }
 
 function inputButton({ icon, tooltip }: Button): vscode.QuickInputButton {
-  return { iconPath: new vscode.ThemeIcon(icon), tooltip };
+  return { iconPath: new vscode.ThemeIcon(icon), tooltip: tooltip() };
 }

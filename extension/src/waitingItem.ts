@@ -3,6 +3,7 @@
  *
  * A server that asks to wait, or that loads a model first, would otherwise look like one that does nothing.
  */
+import * as l10n from "@vscode/l10n";
 import type { Clock } from "./clock";
 import type { AnswerWait } from "./protocol.generated";
 
@@ -80,14 +81,14 @@ export class WaitingItem {
     if (pause && now < pause.until) {
       const left = Math.ceil((pause.until - now) / SECOND);
       return {
-        text: `$(watch) ${model}: asked again in ${left} s`,
-        tooltip: `${pause.reason}\n\nThe request is sent again after ${Math.ceil(pause.seconds)} s.`,
+        text: `$(watch) ${l10n.t`${model}: asked again in ${left} s`}`,
+        tooltip: `${pause.reason}\n\n${l10n.t`The request is sent again after ${Math.ceil(pause.seconds)} s.`}`,
       };
     }
     if (now - since < SHOWN_AFTER) return undefined;
     return {
-      text: `$(loading~spin) ${model}: no answer for ${Math.floor((now - since) / SECOND)} s`,
-      tooltip: "The server has not begun to answer: it may be loading the model, or be busy.",
+      text: `$(loading~spin) ${l10n.t`${model}: no answer for ${Math.floor((now - since) / SECOND)} s`}`,
+      tooltip: l10n.t("The server has not begun to answer: it may be loading the model, or be busy."),
     };
   }
 

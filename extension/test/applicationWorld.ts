@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach } from "node:test";
 import type { ExtensionContext } from "vscode";
-import { Application } from "../src/application";
+import { activate, deactivate } from "../src/extension";
 import type { Model } from "../src/modelInformation";
 import type { PartstreamProvider } from "../src/provider";
 import { TextPart, TokenSource } from "./vscodeDouble";
@@ -28,7 +28,6 @@ export function fakePython(name: string, version: string): string {
 export const NEW = fakePython("python-new", "3.12.1");
 export const OLD = fakePython("python-old", "3.9.1");
 const path = process.env["PATH"];
-let application: Application | undefined;
 
 before(() => {
   process.env["PATH"] = folder;
@@ -39,7 +38,7 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 beforeEach(async () => {
-  await application?.close();
+  await deactivate();
   Object.assign(world, {
     settings: {},
     folder: undefined,
@@ -64,18 +63,21 @@ beforeEach(async () => {
     canAddGroups: true,
     groups: [],
     panels: new Map(),
+    progress: new TokenSource(),
+    configured: [],
     recording: undefined,
     choices: [],
     saved: undefined,
     saveDialog: undefined,
+    translations: undefined,
   });
 });
-after(() => application?.close());
+after(deactivate);
 
 /** Opens a window with the extension; closed when the next test begins. */
 export function start(memory: Record<string, unknown> = {}): PartstreamProvider {
   const stored: Record<string, unknown> = { ...memory };
-  application = new Application({
+  activate({
     subscriptions: [],
     extensionPath: folder,
     globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
@@ -114,5 +116,5 @@ export async function answer(provider: PartstreamProvider, source?: string, aske
 
 /** Closes the window, as VS Code does. */
 export async function close(): Promise<void> {
-  await application?.close();
+  await deactivate();
 }

@@ -71,7 +71,7 @@ test("after two changes in a row one process runs, and its models are listed wit
     await world.pass(2000, 10);
     assert.equal(world.alive.length, 1, `gap ${gap}`);
     assert.deepEqual(
-      world.backend.models.all.flat().map(({ id }) => id),
+      world.backend.models.lists.flatMap(({ models }) => models.map(({ id }) => id)),
       ["own-2.0"],
       `gap ${gap}`,
     );

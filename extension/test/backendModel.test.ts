@@ -128,7 +128,7 @@ test("a process runs whenever one can, by the newest settings, and its models ar
     // Nobody has to look first: what was listed once is listed anew by every process.
     const good = [...world.groups].filter((group) => !world.deadGroups.has(group));
     const expected = ["own", ...good].map((group) => world.modelOf(group));
-    const listed = world.backend.models.all.flatMap((models) => models.map(({ id }) => id));
+    const listed = world.backend.models.lists.flatMap(({ models }) => models.map(({ id }) => id));
     assert.deepEqual(
       expected.filter((id) => !listed.includes(id)),
       [],

@@ -5,6 +5,7 @@
  */
 import { hubOf, serveHubs, spendDollar } from "./fakeHubs";
 import { DIAGNOSTICS } from "./fakeDiagnostics";
+import { serveExaminations } from "./fakeExaminations";
 import { knowFiles, loadFiles } from "./fakeFiles";
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
@@ -220,6 +221,7 @@ connection.onRequest("languageModels/tokenCount", ({ items }: TokenCountParams) 
   counts: items.map(({ text }) => ({ count: text?.length ?? 1000, source: "counted" })),
 }));
 serveHubs(connection);
+serveExaminations(connection);
 connection.onRequest("languageModels/information", ({ group }: InformationParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   if (!group) loadFiles(connection);

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { helpPage } from "../src/help";
+import { localised, TEXTS } from "./localised";
 
 const read = (path: string): string => readFileSync(path, "utf8");
-const manifest = JSON.parse(read("package.json")) as {
+const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   version: string;
   icon: string;
   files: string[];
@@ -38,7 +39,7 @@ test("the manifest needs no proposal, no other extension, and runs where the fol
     [manifest.enabledApiProposals, manifest.extensionKind, manifest.extensionDependencies],
     [undefined, undefined, undefined],
   );
-  assert.deepEqual(Object.keys(manifest.dependencies), ["vscode-jsonrpc"]);
+  assert.deepEqual(Object.keys(manifest.dependencies), ["@vscode/l10n", "vscode-jsonrpc"]);
 });
 
 test("the page of the extension has an icon of 256 pixels a side and the history of changes", () => {

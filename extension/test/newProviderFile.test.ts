@@ -55,7 +55,7 @@ test("the suggested path is one that is free and can be taken", () => {
     "models/echo_3.py",
   );
   for (const template of PROVIDER_TEMPLATES) {
-    assert.equal(wrongPath(suggestedPath(template, nothing), nothing), undefined, template.title);
+    assert.equal(wrongPath(suggestedPath(template, nothing), nothing), undefined, template.title());
   }
 });
 
@@ -64,9 +64,9 @@ test("a file holds the names of its model, and nothing of the template is left",
   assert.equal(titleOf("__.py"), "Model");
   for (const template of PROVIDER_TEMPLATES) {
     const source = sourceOf(template, "models/my_own_echo.py");
-    assert.match(source, /name="My own echo"/, template.title);
-    assert.match(source, /id="my_own_echo"/, template.title);
-    assert.doesNotMatch(source, /\$/, template.title);
+    assert.match(source, /name="My own echo"/, template.title());
+    assert.match(source, /id="my_own_echo"/, template.title());
+    assert.doesNotMatch(source, /\$/, template.title());
   }
 });
 

@@ -2,8 +2,10 @@
 import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
 import { EventEmitter, Panel } from "./vscodePanel";
+import type { Diagnostic, Range, RelativePattern, ThemeColor } from "./vscodeValues";
 
 export { EventEmitter, Panel };
+export * from "./vscodeValues";
 
 interface Serializer {
   deserializeWebviewPanel: (panel: Panel) => Promise<void>;
@@ -69,8 +71,14 @@ export const world = {
   saved: undefined as { path: string; content?: string } | undefined,
   /** The forms that the dialog offered. */
   saveDialog: undefined as Record<string, string[]> | undefined,
+  /** What stops the work behind a notification. */
+  progress: new double.TokenSource(),
+  /** The configurations of the groups in VS Code's file, for which it asks after the providers in the settings. */
+  configured: [] as Record<string, unknown>[],
   /** The pages that are open, by their kinds. */
   panels: new Map<string, Panel>(),
+  /** The texts of the extension in the person's language, by those in the code; undefined in English. */
+  translations: undefined as Record<string, string> | undefined,
   /** What opens pages again after a reload of the window, by their kinds. */
   serializers: new Map<string, Serializer>(),
 };
@@ -114,43 +122,6 @@ class StatusBarItem {
   }
 }
 
-export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
-export const StatusBarAlignment = { Right: 2 };
-export class ThemeColor {
-  constructor(readonly id: string) {}
-}
-export class MarkdownString {
-  isTrusted: unknown;
-  constructor(readonly value: string) {}
-}
-export const Uri = {
-  from: (parts: { scheme: string; path: string }) => parts,
-  file: (fsPath: string) => ({ fsPath }),
-  parse: (text: string) => text,
-  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
-};
-export class Position {
-  constructor(readonly line: number) {}
-}
-export class Range {
-  readonly line: number;
-  constructor(start: number | Position) {
-    this.line = typeof start === "number" ? start : start.line;
-  }
-}
-export const DiagnosticSeverity = { Error: 0 };
-export class Diagnostic {
-  constructor(
-    readonly range: Range,
-    readonly message: string,
-  ) {}
-}
-export class RelativePattern {
-  constructor(
-    readonly base: { fsPath: string },
-    readonly pattern: string,
-  ) {}
-}
 export const languages = {
   createDiagnosticCollection: () => ({
     clear: () => (world.problems = []),
@@ -163,13 +134,7 @@ export const languages = {
 };
 
 export const QuickInputButtons = { Back: BACK };
-export const QuickPickItemKind = { Separator: -1 };
-export class ThemeIcon {
-  constructor(readonly id: string) {}
-}
 
-export const ProgressLocation = { Notification: 15 };
-export const ViewColumn = { Active: -1 };
 export const window = {
   createWebviewPanel: (viewType: string) => {
     const panel = new Panel(viewType, () => world.panels.delete(viewType));
@@ -211,13 +176,14 @@ export const window = {
     const answer = buttons.find((button) => world.choices.includes(button as string));
     return Promise.resolve(answer ?? buttons.find((button) => button === world.chosen));
   },
-  showWarningMessage: (message: string, { detail }: { detail: string }, button: string) => {
+  showWarningMessage: (message: string, { detail }: { detail: string }, ...buttons: string[]) => {
     world.questions.push(`${message}\n${detail}`);
-    return Promise.resolve(world.choices.includes(button) ? button : undefined);
+    return Promise.resolve(buttons.find((button) => world.choices.includes(button)));
   },
   showInputBox: ({ validateInput }: { validateInput: (text: string) => string | undefined }) =>
     Promise.resolve(validateInput(world.pasted ?? "") === undefined ? world.pasted : undefined),
-  withProgress: (_options: unknown, work: () => unknown) => work(),
+  withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
+    work(undefined, world.progress.token),
   registerUriHandler: ({ handleUri }: { handleUri: (typeof world)["openUri"] }) => {
     world.openUri = handleUri;
     return new double.Disposable();
@@ -291,7 +257,25 @@ export const env = {
   clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
 };
 
+export const l10n = {
+  get bundle(): unknown {
+    return world.translations;
+  },
+};
+
+interface AskedProvider {
+  provideLanguageModelChatInformation(options: unknown): Promise<unknown>;
+}
+
 export const lm = {
+  selectChatModels: async () => {
+    const provider = world.provider as AskedProvider;
+    for (const configuration of [undefined, ...world.configured]) {
+      const options = { silent: true, ...(configuration && { configuration }) };
+      await provider.provideLanguageModelChatInformation(options).catch(() => []); // VS Code shows it beside the group.
+    }
+    return [];
+  },
   tools: [{ name: "list", description: "lists", inputSchema: { properties: { path: { enum: ["a", "b"] } } } }],
   registerLanguageModelChatProvider: (_vendor: string, provider: unknown) => {
     world.provider = provider;

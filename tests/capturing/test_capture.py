@@ -8,6 +8,7 @@ import pytest
 
 from capturing.captures import MOMENT, Clock, answer, reads_of, request
 from partstream.bundles.exchange import HowEnded, LeftOut
+from partstream.bundles.writing import write_bundle
 from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.current import capturing, current_capture
@@ -48,6 +49,22 @@ def test_a_bundle_has_each_read_as_it_came_with_its_time():
         "completed",
         MOMENT.isoformat(timespec="microseconds"),
     )
+
+
+def test_a_bundle_is_of_the_moment_of_its_snapshot_whatever_comes_before_it_is_made():
+    captured = answer()
+    exchange = captured.exchange("openresponses", request(b"{}"))
+    snapshot = snapshot_of([captured])
+    at_once = bundle_of(snapshot, "chat")
+    exchange.sending()  # begins later than the snapshot was taken: the times of the exchange count from here
+    exchange.was_sent()
+    exchange.responded(200, "OK", [("content-type", "text/event-stream")])
+    exchange.chunk(b"data: 1\n\n")
+    exchange.whole()
+    captured.part(TextPart("1"))
+    captured.end("completed")
+    assert bundle_of(snapshot, "chat") == at_once
+    write_bundle(at_once)
 
 
 def test_a_read_and_a_part_are_kept_by_reference():

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from docs_site.code_blocks import find_blocks
 
 from newcomer import FOLLOWS_PAGES
 from offences import assert_none
 
 from . import following
-from .code_blocks import find_blocks
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/tutorials"
 OVERVIEW = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -10,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from extension_manifest import extension_manifest
 from offences import assert_none
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFEST = json.loads((ROOT / "extension/package.json").read_text(encoding="utf-8"))
+MANIFEST = extension_manifest()
 CONTRIBUTES = MANIFEST["contributes"]
 COMMANDS = {f"{command['category']}: {command['title']}" for command in CONTRIBUTES["commands"]}
 GROUP = CONTRIBUTES["languageModelChatProviders"][0]["configuration"]

@@ -10,6 +10,7 @@ from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.inspector.page import page_html
+from partstream.pages.findings_page import findings_html
 from partstream.pages.policy import Hashes
 from partstream.pages.usage_page import usage_html
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
+
+    from partstream.pages.shown_finding import ShownFinding
 
 # Colours of VS Code 1.139: `theme-defaults` and `chartsColors.ts`.
 THEMES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
@@ -89,7 +92,13 @@ DRESS: Final = """([classes, colours]) => {
   const { style } = document.documentElement;
   for (const [name, colour] of Object.entries(colours)) style.setProperty(`--vscode-${name}`, colour);
 }"""
+FINDINGS: Final[list[ShownFinding]] = [
+    {"subject": "key", "verdict": "fine", "says": "set", "advice": ""},
+    {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"},
+    {"subject": "server", "verdict": "problem", "says": "nothing listens", "advice": "is it running?"},
+]
 PAGES: Final = {
+    "findings": lambda: findings_html("Harbour", FINDINGS, Hashes()),
     "usage": lambda: usage_html(view(answer(), answer(), rows=(row(1),)), NOW, Hashes()),
     "inspector": lambda: page_html(inspector_view(), Hashes()),
 }

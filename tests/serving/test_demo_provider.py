@@ -47,6 +47,7 @@ def text(parts: list[ResponsePart]) -> str:
         ("Reply with exactly: recovered", "recovered"),
         ("Count from 1 to 5.", "1, 2, 3, 4, 5"),
         ("How are you?", "You said: How are you?"),
+        ("<context>It is dark.</context>\n<userRequest>\nHow are you?\n</userRequest>", "You said: How are you?"),
         ("", "Hello! I am the demo model of Partstream."),
     ],
 )

@@ -1,26 +1,29 @@
 /** Checks the address of a server while a person writes it. */
+import * as l10n from "@vscode/l10n";
 
 /** What is wrong with the text, in one sentence that says what helps; undefined for an address that can be tried. */
 export function wrongAddress(text: string): string | undefined {
   const address = text.trim();
   if (!/^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(address)) return unlikeAnAddress(address);
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || url.hostname === "") return "This is no address. Expected is one such as https://api.example.com/v1.";
+  if (!url || url.hostname === "")
+    return l10n.t("This is no address. Expected is one such as https://api.example.com/v1.");
   if (!["http:", "https:"].includes(url.protocol)) {
-    return `Models are served at http:// or https://, and not at ${url.protocol}//.`;
+    return l10n.t`Models are served at http:// or https://, and not at ${url.protocol}//.`;
   }
-  if (url.username !== "" || url.password !== "") return "Leave the name and password out: the key is asked for next.";
+  if (url.username !== "" || url.password !== "")
+    return l10n.t("Leave the name and password out: the key is asked for next.");
   return url.hash === "" ? undefined : withFragment(url);
 }
 
 function withFragment({ pathname, hash }: URL): string {
-  if (pathname.endsWith("/hub/join")) return "That is a link to a hub, which Partstream: Join a Hub… takes.";
-  return `Leave ${hash} out: a server never sees it.`;
+  if (pathname.endsWith("/hub/join")) return l10n.t("That is a link to a hub, which Partstream: Join a Hub… takes.");
+  return l10n.t`Leave ${hash} out: a server never sees it.`;
 }
 
 function unlikeAnAddress(text: string): string {
-  if (text === "") return "Write the address of the server, such as https://api.example.com/v1.";
-  return /\s/.test(text) ? "An address has no spaces." : `Write ${likelyScheme(text)} before it.`;
+  if (text === "") return l10n.t("Write the address of the server, such as https://api.example.com/v1.");
+  return /\s/.test(text) ? l10n.t("An address has no spaces.") : l10n.t`Write ${likelyScheme(text)} before it.`;
 }
 
 /** Whether everybody on the way can read what is sent there: plain http to another machine. */

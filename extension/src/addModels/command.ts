@@ -1,14 +1,10 @@
 /** What happens around the wizard: who starts it, what is said after it, and the one notification of a first start. */
+import * as l10n from "@vscode/l10n";
 import type { NewGroup } from "./answers";
 import type { Dialog } from "./dialog";
 import type { WizardWorld } from "./step";
 import { addModels, type Outcome } from "./wizard";
 
-const OPEN_CHAT = "Open Chat";
-const ADD_ANOTHER = "Add Another";
-const ADD_MODELS = "Add Models…";
-const NEW_PROVIDER = "New Provider File…";
-const NEVER = "Not Now";
 /** The key under which it is remembered that the first start was noticed. */
 const NOTICED = "noModelsNoticed";
 
@@ -62,9 +58,10 @@ export class AddModels {
     if (memory.get(NOTICED) === true) return;
     await memory.update(NOTICED, true);
     if (!isEmpty) return;
-    const chosen = await offer("Partstream has no models yet.", [ADD_MODELS, NEW_PROVIDER, NEVER]);
-    if (chosen === ADD_MODELS) await this.run();
-    if (chosen === NEW_PROVIDER) await this.parts.newProvider();
+    const [add, write] = [l10n.t("Add Models…"), l10n.t("New Provider File…")];
+    const chosen = await offer(l10n.t("Partstream has no models yet."), [add, write, l10n.t("Not Now")]);
+    if (chosen === add) await this.run();
+    if (chosen === write) await this.parts.newProvider();
   }
 
   async #after(outcome: Outcome): Promise<void> {
@@ -72,15 +69,18 @@ export class AddModels {
     if (outcome.kind === "closed") return;
     if (outcome.kind === "own provider") return chooseProvider();
     if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
-    const chosen = await offer(whatWasAdded(outcome.group), [OPEN_CHAT, ADD_ANOTHER]);
-    if (chosen === OPEN_CHAT) await openChat();
-    if (chosen === ADD_ANOTHER) await this.run();
+    const [chat, another] = [l10n.t("Open Chat"), l10n.t("Add Another")];
+    const chosen = await offer(whatWasAdded(outcome.group), [chat, another]);
+    if (chosen === chat) await openChat();
+    if (chosen === another) await this.run();
   }
 }
 
 function whatWasAdded({ name, shown }: NewGroup): string {
-  if (shown === 0) return `${name} is added. Its models are in the picker as soon as it answers.`;
-  return shown === 1 ? `1 model of ${name} is in the picker.` : `${shown} models of ${name} are in the picker.`;
+  if (shown === 0) return l10n.t`${name} is added. Its models are in the picker as soon as it answers.`;
+  return shown === 1
+    ? l10n.t`1 model of ${name} is in the picker.`
+    : l10n.t`${shown} models of ${name} are in the picker.`;
 }
 
 /** The group as it stands in VS Code's file, where a key in clear text has no effect. */

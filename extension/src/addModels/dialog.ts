@@ -46,7 +46,7 @@ export interface ManyPage<Value> extends Heading {
 export interface Button {
   readonly name: string;
   readonly icon: string;
-  readonly tooltip: string;
+  readonly tooltip: () => string;
 }
 
 export interface TextPage extends Heading {

@@ -1,4 +1,5 @@
 /** The pages that ask for the key of a server. */
+import * as l10n from "@vscode/l10n";
 import { type Answers, type Key, serverName, withKey } from "./answers";
 import type { Button } from "./dialog";
 import { type Move, type Step, type StepContext, then, to } from "./step";
@@ -6,10 +7,14 @@ import { type Move, type Step, type StepContext, then, to } from "./step";
 const FROM_VARIABLE: Button = {
   name: "variable",
   icon: "symbol-variable",
-  tooltip: "Take it from an environment variable",
+  tooltip: () => l10n.t("Take it from an environment variable"),
 };
-const FROM_FILE: Button = { name: "file", icon: "file", tooltip: "Take it from a file" };
-const OPEN_PAGE: Button = { name: "page", icon: "link-external", tooltip: "Open the page where keys are made" };
+const FROM_FILE: Button = { name: "file", icon: "file", tooltip: () => l10n.t("Take it from a file") };
+const OPEN_PAGE: Button = {
+  name: "page",
+  icon: "link-external",
+  tooltip: () => l10n.t("Open the page where keys are made"),
+};
 
 export const key: Step = {
   isPlace: true,
@@ -20,7 +25,9 @@ export const key: Step = {
     const keysPage = answers.preset?.keysPage ?? "";
     const reply = await dialog.ask({
       ...heading(2),
-      prompt: `API key of ${name}. VS Code keeps it in its secret storage.${isNeeded ? "" : " Leave it empty if the server asks for none."}`,
+      prompt: isNeeded
+        ? l10n.t`API key of ${name}. VS Code keeps it in its secret storage.`
+        : l10n.t`API key of ${name}. VS Code keeps it in its secret storage. Leave it empty if the server asks for none.`,
       placeholder: "",
       value: answers.key.from === "person" ? answers.key.text : "",
       isSecret: true,
@@ -45,9 +52,9 @@ function keyOf(text: string): Key {
 
 function wrongKey(text: string, isNeeded: boolean, name: string): string | undefined {
   const written = text.trim();
-  if (written === "") return isNeeded ? `${name} answers nobody without a key.` : undefined;
+  if (written === "") return isNeeded ? l10n.t`${name} answers nobody without a key.` : undefined;
   // What a header of HTTP cannot hold; a key that was copied with its line, for the most part.
-  return /[^\x21-\x7e]/.test(written) ? "A key has no spaces and no line ends: copy it alone." : undefined;
+  return /[^\x21-\x7e]/.test(written) ? l10n.t("A key has no spaces and no line ends: copy it alone.") : undefined;
 }
 
 export const variable: Step = {
@@ -57,7 +64,7 @@ export const variable: Step = {
     const present = usual.find((name) => world.hasVariable(name)) ?? usual[0] ?? "";
     const reply = await dialog.ask({
       ...heading(2),
-      prompt: `The environment variable with the key of ${serverName(answers)}`,
+      prompt: l10n.t`The environment variable with the key of ${serverName(answers)}`,
       placeholder: "EXAMPLE_API_KEY",
       value: answers.key.from === "variable" ? answers.key.name : present,
       isSecret: false,
@@ -70,8 +77,10 @@ export const variable: Step = {
 
 function wrongVariable(name: string, hasVariable: (name: string) => boolean): string | undefined {
   // A key that was pasted here must not be repeated.
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return "Write the name of a variable: letters, digits and _.";
-  return hasVariable(name) ? undefined : "VS Code was started without such a variable: set it and start VS Code again.";
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return l10n.t("Write the name of a variable: letters, digits and _.");
+  return hasVariable(name)
+    ? undefined
+    : l10n.t("VS Code was started without such a variable: set it and start VS Code again.");
 }
 
 export const file: Step = {
@@ -79,13 +88,13 @@ export const file: Step = {
   async run({ answers, heading, dialog }) {
     const reply = await dialog.ask({
       ...heading(2),
-      prompt: `The file with the key of ${serverName(answers)}, and nothing else in it`,
+      prompt: l10n.t`The file with the key of ${serverName(answers)}, and nothing else in it`,
       placeholder: "~/keys/example.txt",
       value: answers.key.from === "file" ? answers.key.path : "",
       isSecret: false,
       buttons: [],
       refuse: (text) =>
-        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim()) ? undefined : "Write the whole path, from / or ~/ on.",
+        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim()) ? undefined : l10n.t("Write the whole path, from / or ~/ on."),
     });
     return then(reply, (path) => afterSource(answers, { from: "file", path: (path as string).trim() }));
   },

@@ -1,4 +1,5 @@
 /** What a person reads of the models of a server, and what becomes of those that they leave out. */
+import * as l10n from "@vscode/l10n";
 import type { TriedModel } from "../protocol.generated";
 import type { Item } from "./dialog";
 
@@ -19,8 +20,8 @@ export function modelItems(models: readonly TriedModel[]): Item<string>[] {
 export function details({ contextWindow, toolCalling, imageInput, inputPrice, outputPrice }: TriedModel): string {
   const pieces = [
     contextWindow === undefined ? undefined : inThousands(contextWindow),
-    toolCalling === undefined ? undefined : toolCalling ? "tools" : "no tools: not in agent mode",
-    imageInput === true ? "images" : undefined,
+    toolCalling === undefined ? undefined : toolCalling ? l10n.t("tools") : l10n.t("no tools: not in agent mode"),
+    imageInput === true ? l10n.t("images") : undefined,
     prices(inputPrice, outputPrice),
   ];
   return pieces.filter((piece) => piece !== undefined).join(" · ");
@@ -40,7 +41,7 @@ export function hiddenModels(models: readonly TriedModel[], chosen: readonly str
 
 function prices(input: number | undefined, output: number | undefined): string | undefined {
   if (input === undefined) return undefined;
-  if (input === 0 && (output ?? 0) === 0) return "free";
+  if (input === 0 && (output ?? 0) === 0) return l10n.t("free");
   return output === undefined ? dollars(input) : `${dollars(input)}/${dollars(output)}`;
 }
 

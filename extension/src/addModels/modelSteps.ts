@@ -1,4 +1,5 @@
 /** The pages after the server and its key are known: it is asked, its models are chosen, the group is named. */
+import * as l10n from "@vscode/l10n";
 import { sentenceOf } from "../errors";
 import type { ServerProblem, TryServerResult } from "../protocol.generated";
 import { hostOf } from "./address";
@@ -10,7 +11,7 @@ import { type Move, type Step, then, to } from "./step";
 export const trial: Step = {
   isPlace: false,
   async run({ answers, heading, dialog, world }) {
-    const page = { ...heading(2), placeholder: `Asking ${hostOf(answers.baseUrl)} for its models…` };
+    const page = { ...heading(2), placeholder: l10n.t`Asking ${hostOf(answers.baseUrl)} for its models…` };
     const reply = await dialog.wait(page, world.tryServer(connection(answers)).catch(unasked));
     return then(reply, (result) => afterTrial(answers, result));
   },
@@ -22,7 +23,7 @@ function unasked(error: unknown): TryServerResult {
 }
 
 function afterTrial(answers: Answers, result: TryServerResult): Move {
-  const problem = result.problem ?? (result.models.length === 0 ? NO_MODELS : undefined);
+  const problem = result.problem ?? (result.models.length === 0 ? noModels() : undefined);
   if (problem) return to("trouble", { ...answers, result: undefined, problem });
   const baseUrl = whereItAnswers(answers.baseUrl, result);
   const models = new Set(result.models.map(({ id }) => id));
@@ -35,15 +36,25 @@ function whereItAnswers(written: string, { spoken }: TryServerResult): string {
   return spoken === undefined || written.includes("?") ? written : spoken.baseUrl;
 }
 
-const NO_MODELS: ServerProblem = { kind: "list", message: "The server answers, and lists no models." };
+function noModels(): ServerProblem {
+  return { kind: "list", message: l10n.t("The server answers, and lists no models.") };
+}
 
 const WAYS_OUT = {
-  suggested: { label: "Use that address", to: "trial" },
-  key: { label: "Enter a key", to: "key" },
-  address: { label: "Change the address", to: "address" },
-  again: { label: "Try again", to: "trial" },
-  ids: { label: "Name the models myself…", detail: "For a server that answers and lists no models", to: "ids" },
-  anyway: { label: "Add it all the same", detail: "Its models appear once it lists them", to: "name" },
+  suggested: { label: () => l10n.t("Use that address"), to: "trial" },
+  key: { label: () => l10n.t("Enter a key"), to: "key" },
+  address: { label: () => l10n.t("Change the address"), to: "address" },
+  again: { label: () => l10n.t("Try again"), to: "trial" },
+  ids: {
+    label: () => l10n.t("Name the models myself…"),
+    detail: () => l10n.t("For a server that answers and lists no models"),
+    to: "ids",
+  },
+  anyway: {
+    label: () => l10n.t("Add it all the same"),
+    detail: () => l10n.t("Its models appear once it lists them"),
+    to: "name",
+  },
 } as const;
 type WayOut = keyof typeof WAYS_OUT;
 
@@ -59,11 +70,11 @@ const BY_KIND: Readonly<Record<ServerProblem["kind"], readonly WayOut[]>> = {
 export const trouble: Step = {
   isPlace: false,
   async run({ answers, heading, dialog }) {
-    const problem = answers.problem ?? NO_MODELS;
+    const problem = answers.problem ?? noModels();
     const items = BY_KIND[problem.kind].filter((way) => way !== "suggested" || problem.baseUrl !== undefined);
     const reply = await dialog.choose<WayOut>({
       ...heading(2),
-      placeholder: "What shall be done?",
+      placeholder: l10n.t("What shall be done?"),
       prompt: sentence(problem, answers),
       sections: [{ title: "", items: items.map((way) => wayOutItem(way, problem)) }],
     });
@@ -75,13 +86,15 @@ export const trouble: Step = {
 function sentence({ kind, message }: ServerProblem, { key }: Answers): string {
   const said = message.charAt(0).toUpperCase() + message.slice(1);
   if (kind !== "key") return said;
-  return `${key.from === "nowhere" ? "This server wants an API key" : "The API key is refused"}: ${message}`;
+  return key.from === "nowhere"
+    ? l10n.t`This server wants an API key: ${message}`
+    : l10n.t`The API key is refused: ${message}`;
 }
 
 function wayOutItem(way: WayOut, { baseUrl }: ServerProblem): Item<WayOut> {
   const { label, ...others } = WAYS_OUT[way];
-  const detail = way === "suggested" ? baseUrl : "detail" in others ? others.detail : undefined;
-  return { label, ...(detail !== undefined && { detail }), value: way };
+  const detail = way === "suggested" ? baseUrl : "detail" in others ? others.detail() : undefined;
+  return { label: label(), ...(detail !== undefined && { detail }), value: way };
 }
 
 function afterTrouble(answers: Answers, problem: ServerProblem, way: WayOut): Move {
@@ -95,11 +108,11 @@ export const models: Step = {
     const found = answers.result?.models ?? [];
     const reply = await dialog.chooseMany<string>({
       ...heading(3),
-      placeholder: "Which models shall the picker show?",
+      placeholder: l10n.t("Which models shall the picker show?"),
       prompt: spokenSentence(answers),
       items: modelItems(found),
       chosen: answers.chosen ?? chosenAtFirst(found),
-      refuse: (chosen) => (chosen.length === 0 ? "Choose at least one model." : undefined),
+      refuse: (chosen) => (chosen.length === 0 ? l10n.t("Choose at least one model.") : undefined),
     });
     return then(reply, (chosen) => to("name", { ...answers, chosen }));
   },
@@ -108,7 +121,7 @@ export const models: Step = {
 /** What the server speaks and how that is known, as far as it is. */
 function spokenSentence(answers: Answers): string {
   const spoken = answers.result?.spoken;
-  return spoken ? `${serverName(answers)} speaks ${spoken.protocol} at ${spoken.baseUrl}: ${spoken.reason}.` : "";
+  return spoken ? l10n.t`${serverName(answers)} speaks ${spoken.protocol} at ${spoken.baseUrl}: ${spoken.reason}.` : "";
 }
 
 export const ids: Step = {
@@ -116,12 +129,12 @@ export const ids: Step = {
   async run({ answers, heading, dialog }) {
     const reply = await dialog.ask({
       ...heading(3),
-      prompt: `The models of ${serverName(answers)}, as its documentation calls them, with commas between`,
+      prompt: l10n.t`The models of ${serverName(answers)}, as its documentation calls them, with commas between`,
       placeholder: "model-a, model-b",
       value: answers.named.join(", "),
       isSecret: false,
       buttons: [],
-      refuse: (text) => (idsIn(text).length === 0 ? "Name at least one model." : undefined),
+      refuse: (text) => (idsIn(text).length === 0 ? l10n.t("Name at least one model.") : undefined),
     });
     return then(reply, (text) => to("name", { ...answers, named: idsIn(text as string), chosen: undefined }));
   },
@@ -139,7 +152,7 @@ export const name: Step = {
     const isTaken = (text: string): boolean => taken.includes(text.trim());
     const reply = await dialog.ask({
       ...heading(4),
-      prompt: answers.refusal ?? "What the models stand under in the picker",
+      prompt: answers.refusal ?? l10n.t("What the models stand under in the picker"),
       placeholder: "",
       value: answers.name === "" ? freeName(serverName(answers), isTaken) : answers.name,
       isSecret: false,
@@ -151,8 +164,8 @@ export const name: Step = {
 };
 
 function wrongName(text: string, isTaken: (text: string) => boolean): string | undefined {
-  if (text.trim() === "") return "Write a name.";
-  return isTaken(text) ? "There is a group of this name already." : undefined;
+  if (text.trim() === "") return l10n.t("Write a name.");
+  return isTaken(text) ? l10n.t("There is a group of this name already.") : undefined;
 }
 
 function freeName(wanted: string, isTaken: (text: string) => boolean): string {
@@ -165,7 +178,7 @@ export const adding: Step = {
   isPlace: false,
   async run({ answers, heading, dialog, world }) {
     const group = newGroup(answers);
-    const page = { ...heading(4), placeholder: `Adding ${answers.name}…` };
+    const page = { ...heading(4), placeholder: l10n.t`Adding ${answers.name}…` };
     // Who goes back now is too late: the group is being written.
     const work = world.add(group);
     try {

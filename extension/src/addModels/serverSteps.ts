@@ -1,12 +1,13 @@
 /** The pages that ask which server has the models. */
+import * as l10n from "@vscode/l10n";
 import type { Preset } from "../presets.generated";
 import { hostOf, isLoopback, isUnprotected, wrongAddress } from "./address";
 import { type Answers, ofServer } from "./answers";
 import type { Item, Reply } from "./dialog";
 import { type Move, type Step, type StepContext, then, to } from "./step";
 
-const OTHER = "another server";
-const OWN = "own provider";
+const OTHER = "other";
+const OWN = "own";
 type Place = Preset | typeof OTHER | typeof OWN;
 
 export const server: Step = {
@@ -16,23 +17,25 @@ export const server: Step = {
     const answering = await world.probe(local.map(usualAddress));
     const reply = await dialog.choose<Place>({
       ...heading(1),
-      placeholder: "Where are the models?",
+      placeholder: l10n.t("Where are the models?"),
       prompt: "",
       sections: [
-        { title: "On this machine", items: localItems(local, answering) },
+        { title: l10n.t("On this machine"), items: localItems(local, answering) },
         // Before the many, so that nobody has to look for it.
-        { title: "Anywhere", items: ELSEWHERE },
-        { title: "In the cloud", items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
+        { title: l10n.t("Anywhere"), items: elsewhere() },
+        { title: l10n.t("In the cloud"), items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
       ],
     });
     return then(reply, (place) => afterPlace(answers, place));
   },
 };
 
-const ELSEWHERE: readonly Item<Place>[] = [
-  { label: "Another server…", description: "by its address", value: OTHER },
-  { label: "A Python file…", description: "a provider of your own", value: OWN },
-];
+function elsewhere(): readonly Item<Place>[] {
+  return [
+    { label: l10n.t("Another server…"), description: l10n.t("by its address"), value: OTHER },
+    { label: l10n.t("A Python file…"), description: l10n.t("a provider of your own"), value: OWN },
+  ];
+}
 
 /** Those that answer come first, with a sign. */
 function localItems(presets: readonly Preset[], answering: ReadonlySet<string>): Item<Place>[] {
@@ -40,7 +43,7 @@ function localItems(presets: readonly Preset[], answering: ReadonlySet<string>):
   const sorted = [...presets.filter(answers), ...presets.filter((preset) => !answers(preset))];
   return sorted.map((preset) => ({
     label: preset.title,
-    description: answers(preset) ? `${usualAddress(preset)}  $(check) answers` : usualAddress(preset),
+    description: answers(preset) ? l10n.t`${usualAddress(preset)}  $(check) answers` : usualAddress(preset),
     value: preset,
   }));
 }
@@ -68,7 +71,7 @@ export const region: Step = {
     const regions = answers.preset?.regions ?? [];
     const reply = await dialog.choose<string>({
       ...heading(1),
-      placeholder: `In which region is your account at ${answers.preset?.title ?? "the server"}?`,
+      placeholder: l10n.t`In which region is your account at ${answers.preset?.title ?? l10n.t("the server")}?`,
       prompt: "",
       sections: [
         {
@@ -87,7 +90,7 @@ export const address: Step = {
     const example = answers.preset?.addressExample ?? "";
     const reply = await dialog.ask({
       ...heading(1),
-      prompt: `The address of ${answers.preset?.title ?? "the server"}, as far as its clients call it the base URL`,
+      prompt: l10n.t`The address of ${answers.preset?.title ?? l10n.t("the server")}, as far as its clients call it the base URL`,
       placeholder: example === "" ? "https://api.example.com/v1" : example,
       value: answers.baseUrl,
       isSecret: false,
@@ -124,14 +127,22 @@ export const unprotected: Step = {
 function askWhetherUnprotected({ answers, heading, dialog }: StepContext): Promise<Reply<boolean>> {
   return dialog.choose<boolean>({
     ...heading(1),
-    placeholder: "Is that all right?",
-    prompt: `${hostOf(answers.baseUrl)} is another machine, and http:// is not encrypted: anyone on the way can read keys and prompts.`,
+    placeholder: l10n.t("Is that all right?"),
+    prompt: l10n.t`${hostOf(answers.baseUrl)} is another machine, and http:// is not encrypted: anyone on the way can read keys and prompts.`,
     sections: [
       {
         title: "",
         items: [
-          { label: "Change the address", detail: "Begin it with https://, if the server offers that", value: false },
-          { label: "Allow it for this server", detail: "Such as in a network of your own", value: true },
+          {
+            label: l10n.t("Change the address"),
+            detail: l10n.t("Begin it with https://, if the server offers that"),
+            value: false,
+          },
+          {
+            label: l10n.t("Allow it for this server"),
+            detail: l10n.t("Such as in a network of your own"),
+            value: true,
+          },
         ],
       },
     ],

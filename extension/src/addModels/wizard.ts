@@ -1,4 +1,5 @@
 /** *Add Models*: shows one page after the other, goes back where the person wants it, and writes nothing before the end. */
+import * as l10n from "@vscode/l10n";
 import { type Answers, type NewGroup, NOTHING_ANSWERED } from "./answers";
 import type { Dialog, Heading, Reply } from "./dialog";
 import { file, key, variable } from "./keySteps";
@@ -37,7 +38,7 @@ export async function addModels(dialog: Dialog, world: WizardWorld): Promise<Out
   let before: StepName[] = [];
   for (;;) {
     const heading = (number: number): Heading => ({
-      title: "Add Models",
+      title: l10n.t("Add Models"),
       step: number,
       steps: STEP_COUNT,
       hasBack: before.length > 0,

@@ -1,4 +1,5 @@
 /** What is left of budgets as text: the line in the status bar, its tooltip, and what the picker says. Knows no VS Code. */
+import * as l10n from "@vscode/l10n";
 import type { HubBudget, HubStanding } from "../protocol.generated";
 import { type Fullness, plain } from "../usageText";
 
@@ -40,11 +41,11 @@ function words({ text }: HubBudget): string {
 
 function tooltip({ hub, person, budgets, problem }: HubStanding): string {
   const lines = [
-    `**Budget${budgets.length === 1 ? "" : "s"} at ${plain(new URL(hub).host)}**`,
-    ...(person === "" ? [] : [`You are ${plain(person)} there.`]),
+    `**${budgets.length === 1 ? l10n.t`Budget at ${plain(new URL(hub).host)}` : l10n.t`Budgets at ${plain(new URL(hub).host)}`}**`,
+    ...(person === "" ? [] : [l10n.t`You are ${plain(person)} there.`]),
     ...budgets.map((budget) => `${plain(words(budget))}${reset(budget)}`),
-    ...(problem === undefined ? [] : [`Not known now, and shown as it was: ${plain(problem)}`]),
-    `[Open the Hub's Page](command:${OPEN_PAGE})`,
+    ...(problem === undefined ? [] : [l10n.t`Not known now, and shown as it was: ${plain(problem)}`]),
+    `[${l10n.t("Open the Hub's Page")}](command:${OPEN_PAGE})`,
   ];
   return lines.join("\n\n");
 }
@@ -53,5 +54,5 @@ function tooltip({ hub, person, budgets, problem }: HubStanding): string {
 function reset({ resetsAt }: HubBudget): string {
   if (resetsAt === null) return "";
   const moment = new Date(resetsAt * 1000);
-  return `, resets ${moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}`;
+  return l10n.t`, resets ${moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}`;
 }

@@ -2,6 +2,7 @@
  * Reads a link that joins a hub: `vscode://partstream.partstream/join?hub=https://hub.example.com#CODE`, or the address
  * of the hub's own page. Anybody can write such a link, so it is only read here: a person confirms the address.
  */
+import * as l10n from "@vscode/l10n";
 import { isUnprotected } from "../addModels/address";
 
 export interface JoinLink {
@@ -30,17 +31,17 @@ const LONGEST = 300;
 
 /** Reads a link that VS Code was opened with. */
 export function readUri({ path, query, fragment }: LinkParts): JoinLink | Refusal {
-  if (path.replace(/\/+$/, "") !== "/join") return refused("Partstream knows no such link.");
+  if (path.replace(/\/+$/, "") !== "/join") return refused(l10n.t("Partstream knows no such link."));
   const hubs = new URLSearchParams(query).getAll("hub");
   const [hub] = hubs;
-  if (hub === undefined || hubs.length > 1) return refused("The link does not name one hub.");
+  if (hub === undefined || hubs.length > 1) return refused(l10n.t("The link does not name one hub."));
   return linkTo(hub, fragment);
 }
 
 /** Reads a link that a person pasted: that to VS Code, or that to the page of a hub. */
 export function readPasted(text: string): JoinLink | Refusal {
   const url = parsed(text.trim());
-  if (!url) return refused("This is no link. Expected is one such as https://hub.example.com/hub/join#…");
+  if (!url) return refused(l10n.t("This is no link. Expected is one such as https://hub.example.com/hub/join#…"));
   const fragment = url.hash.slice(1);
   if (url.protocol === "http:" || url.protocol === "https:") {
     url.hash = "";
@@ -55,14 +56,18 @@ export function isRefusal(read: JoinLink | Refusal): read is Refusal {
 
 function linkTo(address: string, code: string): JoinLink | Refusal {
   const url = address.length > LONGEST || /\s/.test(address) ? undefined : parsed(address);
-  if (!url || !["http:", "https:"].includes(url.protocol)) return refused("The link names no address of a hub.");
+  if (!url || !["http:", "https:"].includes(url.protocol))
+    return refused(l10n.t("The link names no address of a hub."));
   if ([url.username, url.password, url.search, url.hash].some((part) => part !== "")) {
-    return refused(`The link names ${url.host} with more than an address of a hub has.`);
+    return refused(l10n.t`The link names ${url.host} with more than an address of a hub has.`);
   }
   if (isUnprotected(url.href)) {
-    return refused(`The link names ${url.host} without encryption: a hub on another machine begins with https://.`);
+    return refused(
+      l10n.t`The link names ${url.host} without encryption: a hub on another machine begins with https://.`,
+    );
   }
-  if (!CODE.test(code)) return refused("The link has no join code of the form that a hub makes: copy the whole link.");
+  if (!CODE.test(code))
+    return refused(l10n.t("The link has no join code of the form that a hub makes: copy the whole link."));
   return { hub: url.origin + url.pathname.replace(/\/+$/, "").replace(BELOW, ""), code };
 }
 

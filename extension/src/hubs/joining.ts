@@ -4,15 +4,12 @@
  * Nothing is sent before the person has agreed to the address, and no second question is shown while one is open, so
  * that a page that opens many links cannot wear anybody down. Knows no VS Code.
  */
+import * as l10n from "@vscode/l10n";
 import type { NewGroup } from "../addModels/answers";
 import type { Added } from "../addModels/step";
 import { sentenceOf } from "../errors";
 import type { JoinedHub, JoinHubResult } from "../protocol.generated";
 import { isRefusal, type JoinLink, type LinkParts, readPasted, readUri, type Refusal } from "./joinLink";
-
-const JOIN = "Join";
-const OPEN_CHAT = "Open Chat";
-const COPY_KEY = "Copy Key";
 
 export interface JoiningParts {
   /** Whether the person trusts the folder of this window. */
@@ -60,7 +57,7 @@ export class Joining {
     try {
       await action();
     } catch (error) {
-      this.parts.tell(`The hub was not joined: ${sentenceOf(error)}`);
+      this.parts.tell(l10n.t`The hub was not joined: ${sentenceOf(error)}`);
     } finally {
       this.#isOpen = false;
     }
@@ -73,11 +70,12 @@ export class Joining {
       parts.tell(obstacle ?? "");
       return;
     }
-    if (!(await parts.confirm(`Join the hub at ${link.hub}?`, whatHappens(link.hub), JOIN))) return;
+    if (!(await parts.confirm(l10n.t`Join the hub at ${link.hub}?`, whatHappens(link.hub), l10n.t("Join")))) return;
     parts.hide(link.code);
     const { joined, problem } = await parts.join(link);
     if (!joined) {
-      parts.tell(`The hub at ${link.hub} gave no key: ${problem ?? "it said nothing"}`);
+      const why = problem ?? l10n.t("it said nothing");
+      parts.tell(l10n.t`The hub at ${link.hub} gave no key: ${why}`);
       return;
     }
     parts.hide(joined.apiKey);
@@ -87,12 +85,11 @@ export class Joining {
   /** Why nothing can be joined in this window, before a code is spent that is good once. */
   async #obstacle(): Promise<string | undefined> {
     if (!this.parts.isTrusted()) {
-      return "This window is in Restricted Mode: trust its folder, or open the link in another window.";
+      return l10n.t("This window is in Restricted Mode: trust its folder, or open the link in another window.");
     }
     if (await this.parts.canAdd()) return undefined;
-    return (
-      "This VS Code lets no extension add a group, so the join code was not sent. " +
-      'Run "partstream add hub" with the address of the hub in a terminal.'
+    return l10n.t(
+      'This VS Code lets no extension add a group, so the join code was not sent. Run "partstream add hub" with the address of the hub in a terminal.',
     );
   }
 
@@ -104,13 +101,17 @@ export class Joining {
       await parts.add({ name, configuration: { baseUrl, apiKey }, shown: 0 });
     } catch (error) {
       // The hub gives a key once: without this, the person would have to ask for another link.
-      const sentence = `The hub gave a key, and VS Code did not add it: ${sentenceOf(error)}`;
-      if ((await parts.offer(sentence, [COPY_KEY])) === COPY_KEY) await parts.copy(apiKey);
+      const sentence = l10n.t`The hub gave a key, and VS Code did not add it: ${sentenceOf(error)}`;
+      const copyKey = l10n.t("Copy Key");
+      if ((await parts.offer(sentence, [copyKey])) === copyKey) await parts.copy(apiKey);
       return;
     }
-    const whose = person === "" ? "" : ` as ${person}`;
-    const chosen = await parts.offer(`You have joined ${name}${whose}. Its models are in the picker.`, [OPEN_CHAT]);
-    if (chosen === OPEN_CHAT) await parts.openChat();
+    const joined =
+      person === ""
+        ? l10n.t`You have joined ${name}. Its models are in the picker.`
+        : l10n.t`You have joined ${name} as ${person}. Its models are in the picker.`;
+    const openChat = l10n.t("Open Chat");
+    if ((await parts.offer(joined, [openChat])) === openChat) await parts.openChat();
   }
 }
 
@@ -119,11 +120,14 @@ function refusalOf(read: JoinLink | Refusal): string | undefined {
 }
 
 function whatHappens(hub: string): string {
-  return (
-    `The join code of the link is sent to ${hub}, which gives a key for it. VS Code keeps the key in its secret ` +
-    "storage. When you choose a model of this hub, your conversation and the files in it go there, and whoever runs " +
-    "the hub can see who asks and what it costs. Join only if you know them."
-  );
+  return [
+    l10n.t`The join code of the link is sent to ${hub}, which gives a key for it.`,
+    l10n.t("VS Code keeps the key in its secret storage."),
+    l10n.t(
+      "When you choose a model of this hub, your conversation and the files in it go there, and whoever runs the hub can see who asks and what it costs.",
+    ),
+    l10n.t("Join only if you know them."),
+  ].join(" ");
 }
 
 function freeName(wanted: string, taken: readonly string[]): string {

@@ -1,10 +1,10 @@
 /** The command *New Provider File*: from a template to a model in the picker. Knows no VS Code. */
+import * as l10n from "@vscode/l10n";
 import type { Dialog } from "../addModels/dialog";
 import type { ProviderDidLoadParams } from "../protocol.generated";
 import { PROVIDER_TEMPLATES, type ProviderTemplate } from "../providerTemplates.generated";
 import { keptPath, sourceOf, suggestedPath, titleOf, withProvider, wrongPath } from "./providerFile";
 
-const TITLE = "New Provider File";
 const STEPS = 2;
 
 /** Where a new file may be written, or the one thing that stands in the way. */
@@ -12,19 +12,23 @@ export type Place = { readonly folder: string } | { readonly obstacle: Obstacle 
 
 export type Obstacle = "no folder" | "not trusted" | "elsewhere";
 
+type Text = () => string;
+
 /** What is said of each obstacle, and the button and the command that help. */
-const OBSTACLES: Readonly<Record<Obstacle, { says: string; button?: string; command?: string }>> = {
+const OBSTACLES: Readonly<Record<Obstacle, { says: Text; button?: Text; command?: string }>> = {
   "no folder": {
-    says: "A new provider is a file in a folder, and no folder is open.",
-    button: "Open Folder…",
+    says: () => l10n.t("A new provider is a file in a folder, and no folder is open."),
+    button: () => l10n.t("Open Folder…"),
     command: "vscode.openFolder",
   },
   "not trusted": {
-    says: "Partstream runs no Python of a folder that you do not trust.",
-    button: "Manage Trust",
+    says: () => l10n.t("Partstream runs no Python of a folder that you do not trust."),
+    button: () => l10n.t("Manage Trust"),
     command: "workbench.trust.manage",
   },
-  elsewhere: { says: "A new provider needs a folder on the machine on which Partstream runs, and this one is not." },
+  elsewhere: {
+    says: () => l10n.t("A new provider needs a folder on the machine on which Partstream runs, and this one is not."),
+  },
 };
 
 /** What became of the new provider; undefined if nothing was heard of it in time. */
@@ -74,14 +78,16 @@ export class NewProviderFile {
 
   async #say(obstacle: Obstacle): Promise<void> {
     const { says, button, command } = OBSTACLES[obstacle];
-    const chosen = await this.parts.offer(says, button === undefined ? [] : [button]);
-    if (command !== undefined && chosen === button) await this.parts.runCommand(command);
+    const label = button?.();
+    const chosen = await this.parts.offer(says(), label === undefined ? [] : [label]);
+    if (command !== undefined && chosen === label) await this.parts.runCommand(command);
   }
 
   async #create({ folder, template, path }: Asked): Promise<void> {
     const { providers, keepProviders, write, openFile, firstLoad } = this.parts;
     const kept = withProvider(providers(), path);
-    if (!kept) throw new Error("The setting partstream.providers holds no list: correct it, and then try again.");
+    if (!kept)
+      throw new Error(l10n.t("The setting partstream.providers holds no list: correct it, and then try again."));
     const file = await write(folder, path, sourceOf(template, path));
     await openFile(file);
     await this.#tell(template, path, await firstLoad(file, () => keepProviders(kept)));
@@ -101,21 +107,24 @@ export class NewProviderFile {
     const isAgent = ({ requirements }: ProviderTemplate): boolean => requirements.length > 0;
     const items = (templates: readonly ProviderTemplate[]): Item[] =>
       templates.map((template) => ({
-        label: template.title,
+        label: template.title(),
         description: template.requirements.join(", "),
-        detail: template.says,
+        detail: template.says(),
         value: template,
       }));
     const reply = await this.parts.dialog.choose({
-      title: TITLE,
+      title: l10n.t("New Provider File"),
       step: 1,
       steps: STEPS,
       hasBack: false,
-      placeholder: "What does the provider begin with?",
+      placeholder: l10n.t("What does the provider begin with?"),
       prompt: "",
       sections: [
         { title: "", items: items(PROVIDER_TEMPLATES.filter((one) => !isAgent(one))) },
-        { title: "agents, with the package of their framework", items: items(PROVIDER_TEMPLATES.filter(isAgent)) },
+        {
+          title: l10n.t("agents, with the package of their framework"),
+          items: items(PROVIDER_TEMPLATES.filter(isAgent)),
+        },
       ],
     });
     return reply.kind === "answer" ? reply.value : undefined;
@@ -125,11 +134,13 @@ export class NewProviderFile {
   async #path(folder: string, template: ProviderTemplate): Promise<string> {
     const isThere = (path: string): boolean => this.parts.isThere(folder, path);
     const reply = await this.parts.dialog.ask({
-      title: TITLE,
+      title: l10n.t("New Provider File"),
       step: 2,
       steps: STEPS,
       hasBack: true,
-      prompt: "The new file, below the folder. It is added to partstream.providers in the settings of this workspace.",
+      prompt: l10n.t(
+        "The new file, below the folder. It is added to partstream.providers in the settings of this workspace.",
+      ),
       placeholder: "models/echo.py",
       value: suggestedPath(template, isThere),
       isSecret: false,
@@ -142,24 +153,23 @@ export class NewProviderFile {
   async #tell({ requirements }: ProviderTemplate, path: string, load: FirstLoad): Promise<void> {
     const { offer, runCommand } = this.parts;
     if (!load) {
-      const message = `${path} is written, and Python has not loaded it yet. The log says why.`;
-      if ((await offer(message, [SHOW_LOG])) === SHOW_LOG) await runCommand("partstream.showLog");
+      const message = l10n.t`${path} is written, and Python has not loaded it yet. The log says why.`;
+      const showLog = l10n.t("Show Log");
+      if ((await offer(message, [showLog])) === showLog) await runCommand("partstream.showLog");
     } else if (!load.problem) {
-      const chosen = await offer(`${titleOf(path)} is in the picker.`, [OPEN_CHAT]);
-      if (chosen === OPEN_CHAT) await runCommand("workbench.action.chat.open");
+      const openChat = l10n.t("Open Chat");
+      if ((await offer(l10n.t`${titleOf(path)} is in the picker.`, [openChat])) === openChat)
+        await runCommand("workbench.action.chat.open");
     } else if (requirements.length > 0) {
       // What is wrong is said where all problems of providers are; this says what helps.
       const packages = requirements.map((one) => `"${one}"`).join(" ");
-      const message = `${path} needs ${requirements.join(", ")}. Run: python -m pip install ${packages}`;
-      const chosen = await offer(`${message} in the Python that Partstream uses.`, [CHOOSE_PYTHON]);
-      if (chosen === CHOOSE_PYTHON) await runCommand("partstream.choosePython");
+      const install = `python -m pip install ${packages}`;
+      const message = l10n.t`${path} needs ${requirements.join(", ")}. Run: ${install} in the Python that Partstream uses.`;
+      const choosePython = l10n.t("Choose Python");
+      if ((await offer(message, [choosePython])) === choosePython) await runCommand("partstream.choosePython");
     }
   }
 }
-
-const OPEN_CHAT = "Open Chat";
-const SHOW_LOG = "Show Log";
-const CHOOSE_PYTHON = "Choose Python";
 
 interface Asked {
   readonly folder: string;

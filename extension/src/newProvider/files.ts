@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
+import * as l10n from "@vscode/l10n";
 
 /** Whether a new file cannot be at a path below the folder: something is there, or in the way. */
 export function isThere(folder: string, path: string): boolean {
@@ -23,7 +24,7 @@ export async function writeNewFile(folder: string, path: string, content: string
   const file = join(folder, path);
   const way = relative(realpathSync(folder), realpathSync(existing(dirname(file))));
   if (way === ".." || way.startsWith(`..${sep}`)) {
-    throw new Error(`${path} is not written: a link in it leads out of the folder ${folder}.`);
+    throw new Error(l10n.t`${path} is not written: a link in it leads out of the folder ${folder}.`);
   }
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, content, { flag: "wx" });

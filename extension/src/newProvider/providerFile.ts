@@ -1,5 +1,6 @@
 /** The new file of a provider: what its name may be, what stands in it, and the list of providers that names it. */
 import { posix } from "node:path";
+import * as l10n from "@vscode/l10n";
 import { PYTHON_KEYWORDS, type ProviderTemplate } from "../providerTemplates.generated";
 
 /** Where new files are suggested, below the folder. */
@@ -21,18 +22,18 @@ export function keptPath(text: string): string {
 /** Why a new file cannot have this path below the folder; undefined if it can. */
 export function wrongPath(text: string, isThere: (path: string) => boolean): string | undefined {
   const path = keptPath(text);
-  if (text.trim() === "") return "Write the name of the file, such as models/echo.py.";
-  if (/^([/~]|[A-Za-z]:)/.test(path)) return "Write a path below the folder, such as models/echo.py.";
-  if (path.startsWith("..")) return "The file has to be inside the folder.";
-  if (!path.endsWith(".py")) return "The name of a Python file ends with .py.";
+  if (text.trim() === "") return l10n.t("Write the name of the file, such as models/echo.py.");
+  if (/^([/~]|[A-Za-z]:)/.test(path)) return l10n.t("Write a path below the folder, such as models/echo.py.");
+  if (path.startsWith("..")) return l10n.t("The file has to be inside the folder.");
+  if (!path.endsWith(".py")) return l10n.t("The name of a Python file ends with .py.");
   const stem = moduleOf(path);
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(stem) || PYTHON_KEYWORDS.includes(stem)) {
-    return "Letters, digits and _ make the name of a Python file, with a letter first, such as echo.py.";
+    return l10n.t("Letters, digits and _ make the name of a Python file, with a letter first, such as echo.py.");
   }
   // What could not be written into a setting, or be a folder on every system.
   if (!/^[\p{L}\p{M}\p{N}_ .@+()/-]+$/u.test(path))
-    return "Write the folders with letters, digits, spaces, hyphens and dots.";
-  return isThere(path) ? "There is something already: write another name." : undefined;
+    return l10n.t("Write the folders with letters, digits, spaces, hyphens and dots.");
+  return isThere(path) ? l10n.t("There is something already: write another name.") : undefined;
 }
 
 /** The name of the module that the file is. */
@@ -43,7 +44,7 @@ export function moduleOf(path: string): string {
 /** The name of the model in the picker, such as `My echo` for `my_echo.py`. */
 export function titleOf(path: string): string {
   const words = moduleOf(path).split("_").filter(Boolean).join(" ");
-  return words === "" ? "Model" : words.charAt(0).toUpperCase() + words.slice(1);
+  return words === "" ? l10n.t("Model") : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** What the file holds. */

@@ -7,6 +7,7 @@ body, byte for byte, so that no length, no read and no time changes.
 from __future__ import annotations
 
 import platform
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -36,7 +37,24 @@ if TYPE_CHECKING:
     from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.redaction import Redactor
 
-__all__ = ["Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
+__all__ = ["AnswerSnapshot", "Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSnapshot:
+    """A captured answer at one moment. Copies hold what it says of itself: it goes on to say more meanwhile.
+
+    Attributes:
+        answer: A copy of the answer, whose lists are the answer's own.
+        exchanges: Copies of its exchanges.
+        entries: What is kept of it.
+        before: Those entries that stand before what was left out.
+    """
+
+    answer: AnswerCapture
+    exchanges: tuple[ExchangeCapture, ...]
+    entries: tuple[Entry, ...]
+    before: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +62,26 @@ class Snapshot:
     """Captured answers at one moment: a bundle is made of it on any thread, while they go on.
 
     Attributes:
-        answers: The answers, each with its exchanges and entries.
+        answers: The answers.
         at: The time of the clock.
     """
 
-    answers: tuple[tuple[AnswerCapture, tuple[ExchangeCapture, ...], tuple[Entry, ...]], ...]
+    answers: tuple[AnswerSnapshot, ...]
     at: int
 
 
 def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
-    """The answers as they are now: references, in microseconds.
+    """The answers as they are now, in microseconds: no text and no read is copied.
 
     Args:
         answers: At least one, in the order in which they began.
     """
-    kept = tuple((answer, tuple(answer.exchanges), tuple(answer.entries)) for answer in answers)
+    kept = tuple(
+        AnswerSnapshot(
+            copy(answer), tuple(map(copy, answer.exchanges)), tuple(answer.entries), tuple(answer.kept_before_gap)
+        )
+        for answer in answers
+    )
     return Snapshot(kept, answers[0].clock())
 
 
@@ -70,13 +93,16 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
         source: What they were captured in, such as `vscode`.
         versions: Further versions of what took part.
     """
-    first = snapshot.answers[0][0].started
+    first = snapshot.answers[0].answer.started
     answers: list[RecordedAnswer] = []
     exchanges: list[RecordedExchange] = []
-    for number, (answer, captured, entries) in enumerate(snapshot.answers, 1):
-        answers.append(_answer_of(answer, number, answer.started - first, entries))
-        for index, exchange in enumerate(captured):
-            reads = [(at, content) for one, at, content in entries if one == index and isinstance(content, bytes)]
+    for number, captured in enumerate(snapshot.answers, 1):
+        answer = captured.answer
+        answers.append(_answer_of(answer, number, answer.started - first, captured.entries))
+        for index, exchange in enumerate(captured.exchanges):
+            reads = [
+                (at, content) for one, at, content in captured.entries if one == index and isinstance(content, bytes)
+            ]
             offset = exchange.started - answer.started
             exchanges.append(
                 RecordedExchange(
@@ -87,7 +113,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                     *_sides_of(exchange, reads),
                     _end_of(exchange, snapshot.at),
                     offset=offset,
-                    left_out=_left_out_of(exchange, index, answer.kept_before_gap),
+                    left_out=_left_out_of(exchange, index, captured.before),
                 )
             )
     known = {**versions_here(), **(versions or {})}
@@ -104,7 +130,7 @@ def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str]
     """
     from partstream.bundles.redaction import redact  # noqa: PLC0415 - a door does without
 
-    captured = [exchange for _, exchanges, _ in snapshot.answers for exchange in exchanges]
+    captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
     secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))
     return redact(bundle_of(snapshot, source, versions), RedactionLevel.KEYS, secrets=secrets)[0]
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.configuration.advice import explained
+from partstream.configuration.advice import AT_A_TERMINAL, explained
 from partstream.configuration.endpoints import examine_endpoints
 from partstream.configuration.findings import Finding, Verdict
 from partstream.configuration.model_trial import ask_model
@@ -29,8 +29,9 @@ from partstream.upstreams.model_list import list_refusal
 from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from partstream.configuration.advice import Advice
     from partstream.configuration.loading import Configuration
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.upstreams.configuration import GatewayConfiguration
@@ -41,58 +42,60 @@ __all__ = ["examine"]
 _logger = logging.getLogger("partstream.configuration")
 
 _SECONDS: Final = 15.0
-_NO_SERVER: Final = (
-    "`partstream add` adds a server; or name a profile by --profile, or set `baseUrl` in the file, PARTSTREAM_BASE_URL "
-    "or --base-url"
-)
 _REINSTALL: Final = "install the package again, or remove it"
 
 
-async def examine(configuration: Configuration, *, asks: bool = False) -> list[Finding]:
+async def examine(
+    configuration: Configuration,
+    *,
+    asks: bool = False,
+    advice: Advice = AT_A_TERMINAL,
+    on_key: Callable[[str], object] = lambda key: None,
+) -> list[Finding]:
     """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one.
 
     Args:
         configuration: The configuration.
         asks: Whether the default model is asked for a short answer, which may cost something.
+        advice: What helps where the person stands.
+        on_key: Told every key before it is used, so that logs and reports can leave it out.
     """
+    advice = replace(advice, not_asked="") if asks else advice
     findings = [_file(configuration)]
     findings += [Finding("protocols", Verdict.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
     findings += [Finding("settings", Verdict.WARNING, sentence) for sentence in odd]
     try:
-        gateway = configuration.gateway()
+        gateway = configuration.gateway(on_key)
     except ConfigurationError as error:
-        advice = _NO_SERVER if error.where == "baseUrl" else ""
-        return [*findings, Finding("settings", Verdict.PROBLEM, str(error), advice)]
+        helps = advice.no_server if error.where == "baseUrl" else ""
+        return [*findings, Finding("settings", Verdict.PROBLEM, str(error), helps)]
     findings.append(_server_settings(configuration, gateway))
-    keys = await _guarded("key", _key(configuration, gateway))
+    keys = await _guarded("key", _key(configuration, gateway), advice)
     findings += keys
     if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
-        findings += await _guarded("server", _server(gateway))
+        findings += await _guarded("server", _server(gateway, advice), advice)
     if asks:
-        findings = [replace(one, advice="") if one.advice == _NOT_ASKED else one for one in findings]
-        findings.append(await _asked(gateway, findings))
+        findings.append(await _asked(gateway, findings, advice))
     return findings
 
 
-async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding]) -> Finding:
+async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
     """What came of asking the model; it is not asked where a check before it has failed."""
     model_id = gateway.selection.default
     if model_id is None:
-        return Finding(
-            "model", Verdict.PROBLEM, "none is named, so none was asked", "give --model or set `defaultModel`"
-        )
+        return Finding("model", Verdict.PROBLEM, "none is named, so none was asked", advice.no_model)
     if any(finding.verdict is Verdict.PROBLEM for finding in findings):
         return Finding("model", Verdict.WARNING, f"{model_id} was not asked", "mend the problems above first")
-    (finding,) = await _guarded("model", _model(gateway, model_id))
+    (finding,) = await _guarded("model", _model(gateway, model_id, advice), advice)
     return finding
 
 
-async def _model(gateway: GatewayConfiguration, model_id: str) -> list[Finding]:
-    return [await ask_model(gateway, model_id)]
+async def _model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> list[Finding]:
+    return [await ask_model(gateway, model_id, advice)]
 
 
-async def _guarded(subject: str, examined: Awaitable[list[Finding]]) -> list[Finding]:
+async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Advice) -> list[Finding]:
     """What was found; whatever else goes wrong on the way is a finding too, for whoever asks what is wrong."""
     try:
         return await examined
@@ -105,7 +108,7 @@ async def _guarded(subject: str, examined: Awaitable[list[Finding]]) -> list[Fin
     except Exception as error:
         _logger.debug("looking at the %s failed", subject, exc_info=True)
         says = f"looking at it failed with {type(error).__name__}"
-        return [Finding(subject, Verdict.PROBLEM, says, "this is a fault of Partstream; --log-level debug shows more")]
+        return [Finding(subject, Verdict.PROBLEM, says, advice.fault)]
 
 
 def _file(configuration: Configuration) -> Finding:
@@ -146,7 +149,7 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
     return [Finding("key", Verdict.FINE, f"from {credentials.source}{until}")]
 
 
-async def _server(gateway: GatewayConfiguration) -> list[Finding]:
+async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding]:
     try:
         async with open_upstream(gateway) as upstream:
             known = upstream.configuration
@@ -157,7 +160,7 @@ async def _server(gateway: GatewayConfiguration) -> list[Finding]:
                 lists = list_questions(base_path, further_lists, corner.models_path)
                 answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
                 answer = _telling(answers)
-                listed = await _judged(answer, known, fetch)
+                listed = await _judged(answer, known, fetch, advice)
             findings = [*_protocol(upstream.detected), *listed]
             is_told = any(finding.verdict is Verdict.PROBLEM for finding in listed) and answer.status < 500
             if is_told and answer.status not in _NO_LIST:
@@ -190,20 +193,20 @@ def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
 
 
 _ADVICE: Final = {
+    402: "is there credit left for this key?",
     403: "the key may not do this",
     405: "name models in `models`",
 }
 _GENERAL_ADVICE: Final = "what does its own log say?"
 _NO_LIST: Final = frozenset({404, 405, 501})
-_NOT_ASKED: Final = "no model was asked; `--ask` asks one"
 _LISTS_NOTHING: Final = Finding(
     "server", Verdict.WARNING, "it answers, and lists no models", "name those that you want in `models`"
 )
 
 
-async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> list[Finding]:
+async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> list[Finding]:
     if answer.status != 200:
-        return [await _refused(answer, gateway, fetch)]
+        return [await _refused(answer, gateway, fetch, advice)]
     try:
         document = loads(answer.body)
     except JSONDecodeError:
@@ -217,7 +220,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     if not listed and not _named(gateway):
         return [_LISTS_NOTHING]
     says = f"it answers, and lists {len(listed)} language model{'' if len(listed) == 1 else 's'}"
-    findings = [Finding("server", Verdict.FINE, says, _NOT_ASKED)]
+    findings = [Finding("server", Verdict.FINE, says, advice.not_asked)]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
@@ -225,16 +228,16 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     return findings
 
 
-async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> Finding:
+async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> Finding:
     """What an answer with an error status says, in the server's own words."""
     error = list_refusal(answer, gateway)
     if says_path_is_missing(error):
-        advice = await advice_on_missing_list(fetch, gateway)
-        error.advise(f"{advice} If so: name models in `models`" if is_general(advice) else advice)
+        missing = await advice_on_missing_list(fetch, gateway)
+        error.advise(f"{missing} If so: name models in `models`" if is_general(missing) else missing)
     verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
-    explained(error, gateway)
-    advice = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
-    return Finding("server", verdict, f"asked for its models, {error.statement}", advice)
+    explained(error, gateway, advice)
+    helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
+    return Finding("server", verdict, f"asked for its models, {error.statement}", helps)
 
 
 def _named(gateway: GatewayConfiguration) -> set[str]:

@@ -16,6 +16,7 @@ from partstream.upstreams import GatewayProvider, RetryPolicy
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
+    from partstream.configuration.advice import Advice
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
     from partstream.upstreams import GatewayConfiguration
@@ -42,7 +43,7 @@ class _Answer:
         self.finish_of_answer = finish
 
 
-async def ask_model(gateway: GatewayConfiguration, model_id: str) -> Finding:
+async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> Finding:
     """Asks a model once, for at most :data:`MOST_TOKENS` tokens; nothing of it is remembered."""
     configuration = replace(
         gateway, max_output_tokens=MOST_TOKENS, retry=RetryPolicy(attempts=1), ledger=False, fallbacks={}
@@ -57,7 +58,7 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str) -> Finding:
         except LanguageModelError as error:
             # A model may think for more tokens than that: it works, though nothing of its answer came.
             if not _was_cut(answer):
-                return _failed(model_id, error, gateway)
+                return _failed(model_id, error, gateway, advice)
     return Finding("model", Verdict.FINE, f"{model_id} answers{_tokens(answer)}")
 
 
@@ -66,10 +67,10 @@ def _was_cut(answer: _Answer) -> bool:
     return finish is not None and finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
 
 
-def _failed(model_id: str, error: LanguageModelError, gateway: GatewayConfiguration) -> Finding:
-    explained(error, gateway)
-    statement, advice = (error.statement, error.advice) if isinstance(error, UpstreamError) else (error.message, "")
-    return Finding("model", Verdict.PROBLEM, f"{model_id} was asked, and {statement}", advice)
+def _failed(model_id: str, error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice) -> Finding:
+    explained(error, gateway, advice)
+    statement, helps = (error.statement, error.advice) if isinstance(error, UpstreamError) else (error.message, "")
+    return Finding("model", Verdict.PROBLEM, f"{model_id} was asked, and {statement}", helps)
 
 
 def _tokens(answer: _Answer) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from partstream.cancellation import CancellationToken
+from partstream.configuration.advice import AT_A_TERMINAL
 from partstream.configuration.findings import Finding, Verdict
 from partstream.consumer import LanguageModels
 from partstream.contract import Level
@@ -22,15 +23,16 @@ from partstream.user_code import failing_place, fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from partstream.configuration.advice import Advice
     from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.contract import Violation
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["TrialLimits", "examine_provider"]
+__all__ = ["TrialLimits", "examine_loaded", "examine_provider", "finding_on_load"]
 
 _QUESTION: Final = "Say yes."
-_NOT_ASKED: Final = "no question was asked; `--ask` asks one"
 _MEND: Final = "mend this line"
 _MOST_NAMES: Final = 10
 
@@ -50,22 +52,52 @@ async def examine_provider(
     try:
         # In a thread, as hosts load it: a file may run an event loop of its own.
         provider = await asyncio.to_thread(loader.load)
-    except ProviderNotFoundError as error:
-        return [Finding("provider", Verdict.PROBLEM, str(error), f"expected: {error.expected}")]
     except (Exception, SystemExit) as error:
-        return [Finding("provider", Verdict.PROBLEM, str(fault_of(error, loader.file)), _advice_on_load(error))]
+        return [finding_on_load(error, loader.file)]
     loaded = Finding(
         "provider", Verdict.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
     )
     try:
-        return [
-            loaded,
-            *await _Examination(provider, default_name(source), limits or TrialLimits()).run(model_id, asks=asks),
-        ]
+        return [loaded, *await examine_loaded(provider, default_name(source), model_id, asks=asks, limits=limits)]
     finally:
         aclose: Any = getattr(provider, "aclose", None)
         if aclose is not None:
             await aclose()
+
+
+async def examine_loaded(
+    provider: LanguageModelChatProvider,
+    vendor: str,
+    model_id: str | None = None,
+    *,
+    asks: bool = False,
+    limits: TrialLimits | None = None,
+    advice: Advice = AT_A_TERMINAL,
+) -> list[Finding]:
+    """Runs the checks of a provider that was loaded; leaves out the checks that depend on a failed one.
+
+    Args:
+        provider: The provider, which is not closed.
+        vendor: The name that errors give it.
+        model_id: The model that counts tokens and is asked; None for the first one.
+        asks: Whether it is asked one short question, which may cost something.
+        limits: How long it is waited for.
+        advice: What helps where the person stands.
+    """
+    words = replace(advice, not_asked="") if asks else advice
+    return await _Examination(provider, vendor, limits or TrialLimits(), words).run(model_id, asks=asks)
+
+
+def finding_on_load(error: BaseException, file: Path | None) -> Finding:
+    """Why a provider could not be loaded.
+
+    Args:
+        error: The error of the load.
+        file: The provider's file, if it has one.
+    """
+    if isinstance(error, ProviderNotFoundError):
+        return Finding("provider", Verdict.PROBLEM, str(error), f"expected: {error.expected}")
+    return Finding("provider", Verdict.PROBLEM, str(fault_of(error, file)), _advice_on_load(error))
 
 
 def _advice_on_load(error: BaseException) -> str:
@@ -121,12 +153,14 @@ class _Examination:
         provider: The provider.
         vendor: The name that errors give it.
         limits: How long it is waited for.
+        advice: What helps where the person stands.
         violations: The rules of the contract that its answer broke.
     """
 
     provider: LanguageModelChatProvider
     vendor: str
     limits: TrialLimits
+    advice: Advice
     violations: list[Violation] = field(default_factory=list)
 
     async def run(self, model_id: str | None, *, asks: bool) -> list[Finding]:
@@ -144,12 +178,13 @@ class _Examination:
                 return [Finding("models", Verdict.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
             if not listed:
                 return [Finding("models", Verdict.WARNING, "it lists none, so nothing shows in the picker")]
-            findings = [Finding("models", Verdict.FINE, _count_of(listed), "" if asks else _NOT_ASKED)]
+            findings = [Finding("models", Verdict.FINE, _count_of(listed), self.advice.not_asked)]
             for model in listed:
                 findings += _information(model.information)
             chosen = next((model for model in listed if model_id in (None, model.id)), None)
             if chosen is None:
-                return [*findings, Finding("model", Verdict.PROBLEM, f"it does not list {model_id}", "--model chooses")]
+                says = f"it does not list {model_id}"
+                return [*findings, Finding("model", Verdict.PROBLEM, says, self.advice.other_model)]
             findings.append(await self._tokens(chosen))
             if asks:
                 findings += await self._asked(chosen)

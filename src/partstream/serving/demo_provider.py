@@ -23,6 +23,7 @@ from partstream.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.simple import user_request
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -145,14 +146,14 @@ def _said(asked: str, results: Sequence[str], messages: Iterable[ChatMessage]) -
 
 
 def _last_question(messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
-    """The last text of the user, and the results of tools behind it."""
+    """What the person asked last, without an editor's context, and the results of tools behind it."""
     results: list[str] = []
     for message in reversed(messages):
         if message.role is not Role.USER:
             continue
         outputs = [part for part in message.content if isinstance(part, ToolResultPart)]
         results[:0] = [" ".join(_texts(one.content)) for one in outputs]
-        if text := " ".join(_texts(message.content)):
+        if text := user_request([message]):
             return text, results
     return "", results
 

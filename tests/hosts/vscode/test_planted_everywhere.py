@@ -71,6 +71,8 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             assert sidecar.text(request_id).startswith("**Error:** "), name
             listing = {**group, "configuration": {**group["configuration"], "models": []}}
             assert sidecar.information(listing)["errors"], name
+            examination = {"group": listing, "provider": None, "model": "m", "name": name}
+            assert sidecar.call("languageModels/examine", examination)["findings"], name
             # The test can fail: the server was told the secret, and said it again. Some are told to nobody.
             heard = "\n".join(server.heard[before:])
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name

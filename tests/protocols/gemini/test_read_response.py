@@ -16,6 +16,7 @@ from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.emitted_text import checksum
 from partstream.protocols.gemini.call_ids import is_own_id
+from partstream.protocols.gemini.finish import FAILURES
 from partstream.protocols.gemini.read_response import claims
 from partstream.protocols.protocol import Claim
 from partstream.usage import FinishReason, UnifiedFinishReason
@@ -400,7 +401,7 @@ def test_decision_10_a_malformed_call_is_an_error_with_what_the_server_says() ->
     )
 
 
-@pytest.mark.parametrize("word", ["SAFETY", "RECITATION", "SPII", "LANGUAGE", "IMAGE_SAFETY"])
+@pytest.mark.parametrize("word", ["SAFETY", "RECITATION", "SPII", "LANGUAGE", "IMAGE_SAFETY", "ESCALATION"])
 def test_decision_10_a_filter_keeps_the_text_before(word: str) -> None:
     result = read([chunk(said("Well")), stop(word)])
     assert (result.text, _reason(result), result.finish.outcome) == ("Well", FILTERED, Outcome.INCOMPLETE)
@@ -415,6 +416,18 @@ def test_decision_10_a_refused_prompt_is_filtered_content(word: str) -> None:
     assert result.finish.provider_metadata == {"gemini": {"finishMessage": "It must not be."}}
     assert result.finish.usage is not None
     assert result.finish.usage.input_tokens == 5
+
+
+def test_an_answer_that_goes_on_in_another_request_is_an_end_by_length() -> None:
+    result = read([chunk(said("Once")), stop("CONTINUATION")])
+    assert (result.text, _reason(result), result.finish.outcome) == ("Once", LENGTH, Outcome.INCOMPLETE)
+
+
+@pytest.mark.parametrize("word", ["MALFORMED_RESPONSE", "PUP_LIMITED_DISABLED"])
+def test_a_word_of_failure_is_an_error_that_says_what_failed(word: str) -> None:
+    result = read([chunk(said("Well")), stop(word)])
+    assert result.finish.outcome is Outcome.FAILED
+    assert FAILURES[word] in str(result.finish.error)
 
 
 @pytest.mark.parametrize("word", ["OTHER", "NO_IMAGE", "IMAGE_OTHER", "A_NEW_WORD"])

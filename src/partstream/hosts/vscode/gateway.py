@@ -15,7 +15,7 @@ from partstream.settings.secrecy import hidden_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.configuration import Resolved
+    from partstream.configuration import Configuration, Resolved
     from partstream.hosts.vscode import wire
     from partstream.provider import LanguageModelChatProvider
     from partstream.provider_files import Stamp
@@ -112,6 +112,14 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
+        return self.settings().gateway(self._surroundings.learn)
+
+    def settings(self) -> Configuration:
+        """The settings of the group and of all other places; what is odd about them is logged once.
+
+        Raises:
+            ConfigurationError: A setting is unknown or of the wrong type.
+        """
         from partstream.configuration import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
 
         # A group of the other kind has this field; here it is empty and not a setting of the gateway.
@@ -124,7 +132,7 @@ class GatewayLoader:
                 _logger.info("%s", note)
             for warning in loaded.resolved.warnings:
                 _logger.warning("%s: %s", self.name, warning)
-        return loaded.gateway(surroundings.learn)
+        return loaded
 
 
 def _host_of(base_url: str) -> str:

@@ -25,6 +25,7 @@ from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
+from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
 from partstream.tokens.usage_book import DAYS, UsageBook
@@ -123,6 +124,24 @@ class ProviderHost:
         from partstream.hosts.vscode.trials import try_server  # noqa: PLC0415 - few people try a server in a window
 
         return await try_server(params["configuration"], self._surroundings)
+
+    async def examine(self, params: wire.ExamineParams) -> wire.ExamineResult:
+        """What keeps the models of a group, or of one of the user's own providers, from answering.
+
+        Raises:
+            InvalidParamsError: There is no such provider.
+        """
+        from partstream.hosts.vscode.examining import examine_hosted, examine_server, result_of  # noqa: PLC0415 - rare
+
+        group, name, model = params["group"], params["provider"], params["model"]
+        hosted = self._own.get(name or "") if group is None else self._of_group(group)
+        if hosted is None:
+            raise InvalidParamsError("params.provider", repr(name), f"one of {', '.join(self._own) or 'none'}")
+        if group is not None and not hosted.is_own:
+            findings = examine_server(group["configuration"], self._surroundings, model)
+        else:
+            findings = examine_hosted(hosted, None if model is None else model.removeprefix(f"{name}/"))
+        return await result_of(params["name"], findings)
 
     async def respond(
         self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken

@@ -32,6 +32,7 @@ from partstream.user_code import logged_error, said_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Sized
+    from pathlib import Path
 
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
@@ -156,6 +157,16 @@ class HostedProvider:
     def failure(self) -> ProviderFailedError | None:
         """The error of loading the current source, or None."""
         return self._failure
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the person's own code."""
+        return self._loader.is_own
+
+    @property
+    def file(self) -> Path | None:
+        """The person's own file that holds the provider, or None."""
+        return self._loader.file
 
     @property
     def loaded(self) -> Generation | None:

@@ -131,6 +131,18 @@ _ROWS = (
         "succeeds.",
     ),
     _request(
+        "languageModels/examine",
+        wire.ExamineParams,
+        wire.ExamineResult,
+        "Runs the checks of `partstream doctor` on a group or on a provider in the settings.",
+    ),
+    _request(
+        "languageModels/findingsPage",
+        wire.FindingsPageParams,
+        wire.PageResult,
+        "Returns what was found as a page for a webview; the page posts the messages `copy` and `again`.",
+    ),
+    _request(
         "languageModels/recordNext",
         wire.RecordNextParams,
         None,

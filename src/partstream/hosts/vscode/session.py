@@ -148,6 +148,8 @@ class Session:
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
             "languageModels/tryServer": self._try_server,
+            "languageModels/examine": self._examine,
+            "languageModels/findingsPage": self._findings_page,
             "languageModels/recordNext": self._record_next,
             "languageModels/inspect": self._inspect,
             "languageModels/sharePreview": self._share_preview,
@@ -325,6 +327,17 @@ class Session:
         self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
         result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
         return result
+
+    async def _examine(self, params: wire.ExamineParams, running: _Running) -> wire.ExamineResult:
+        self._redactor.learn(params["group"])
+        result: wire.ExamineResult = self._redactor.redact_values(await self._host.examine(params))
+        return result
+
+    async def _findings_page(self, params: wire.FindingsPageParams, running: _Running) -> wire.PageResult:
+        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+        from partstream.pages.findings_page import findings_html  # noqa: PLC0415 - the same
+
+        return {"html": findings_html(params["name"], params["findings"], policy_of(params))}
 
     async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
         self._recordings.record_next(is_on=params["isOn"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["policy_of"]
 
 
-def policy_of(params: wire.PageParams | wire.InspectParams) -> Nonces:
+def policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
     """The policy of a page for the webview that asks for it.
 
     Raises:

@@ -10,6 +10,8 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from partstream.hosts.vscode.wire_examinations import ExamineParams, ExamineResult, FindingsPageParams, ShownFinding
+from partstream.hosts.vscode.wire_groups import ForgetGroupParams, Group, HubStandingParams, HubStandingResult
 from partstream.hosts.vscode.wire_hubs import HubBudget, HubStanding, JoinedHub, JoinHubParams, JoinHubResult
 from partstream.hosts.vscode.wire_loads import LoadProblem, ProviderDidLoadParams
 from partstream.hosts.vscode.wire_recordings import (
@@ -68,6 +70,9 @@ __all__ = [
     "DidAnswerParams",
     "DidRecordParams",
     "ErrorData",
+    "ExamineParams",
+    "ExamineResult",
+    "FindingsPageParams",
     "FinishReason",
     "ForgetGroupParams",
     "Group",
@@ -115,6 +120,7 @@ __all__ = [
     "SharePreviewParams",
     "SharePreviewResult",
     "ShareResult",
+    "ShownFinding",
     "SidecarConfiguration",
     "SpokenHere",
     "TextPart",
@@ -269,21 +275,6 @@ class VersionMismatchData(TypedDict):
     serverProtocolVersion: int
 
 
-class Group(TypedDict):
-    """One group of chatLanguageModels.json, sent whole with every request for its models.
-
-    A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
-    is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
-    does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
-    is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
-    all others.
-    """
-
-    id: str
-    name: NotRequired[str]
-    configuration: dict[str, Any]
-
-
 class InformationParams(TypedDict):
     """Asks for the models of a group; with `group` null, for those of the providers in the configuration."""
 
@@ -342,18 +333,6 @@ class InformationResult(TypedDict):
     models: list[LanguageModelChatInformation]
     errors: list[ProviderError]
     isHub: NotRequired[bool]
-
-
-class HubStandingParams(TypedDict):
-    """Asks the hub of a group what is left of the person's budgets."""
-
-    group: Group
-
-
-class HubStandingResult(TypedDict):
-    """What the hub says; null where the group's server is no hub, and then nobody was asked."""
-
-    standing: HubStanding | None
 
 
 class ResponseParams(TypedDict):
@@ -426,12 +405,6 @@ class TokenCountResult(TypedDict):
     """The counts, in the order of the items."""
 
     counts: list[TokenCount]
-
-
-class ForgetGroupParams(TypedDict):
-    """The person has removed the group with this id, or has changed its settings, which gives it another id."""
-
-    group: str
 
 
 class ModelsDidChangeParams(TypedDict):

@@ -22,11 +22,12 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
 
-__all__ = ["Ending"]
+__all__ = ["INTERRUPTED", "Ending"]
 
 _INPUT: Final[Names] = ("inputTokens", "promptTokens")
 _OUTPUT: Final[Names] = ("outputTokens", "completionTokens")
-_INTERRUPTED: Final = "interrupted"
+INTERRUPTED: Final = "interrupted"
+"""The finish reason of a stream of a provider that broke off."""
 
 # Words for "nobody said": version 4 and 5, then 6.
 _UNKNOWN_REASONS: Final = frozenset({"unknown", "other"})
@@ -93,7 +94,7 @@ class Ending:
     @property
     def interrupted(self) -> bool:
         """Whether the provider's stream broke off; version 7 says so, earlier versions say `unknown` or `other`."""
-        return self.reason is not None and self.reason.raw == _INTERRUPTED
+        return self.reason is not None and self.reason.raw == INTERRUPTED
 
     @property
     def complete(self) -> bool:
@@ -148,7 +149,7 @@ def _reason(chunk: Chunk) -> FinishReason | None:
     known = word in {*UnifiedFinishReason}
     return FinishReason(
         UnifiedFinishReason(word) if known else UnifiedFinishReason.OTHER,
-        word if word == _INTERRUPTED else raw or (None if known else word),
+        word if word == INTERRUPTED else raw or (None if known else word),
     )
 
 

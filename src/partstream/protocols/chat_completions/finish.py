@@ -10,7 +10,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FAILURES", "FinishWords"]
+__all__ = ["FAILURES", "WORDS", "FinishWords"]
 
 _STOP: Final = UnifiedFinishReason.STOP
 _LENGTH: Final = UnifiedFinishReason.LENGTH
@@ -34,7 +34,7 @@ FAILURES: Final[Mapping[str, str]] = {
 _OVERFLOWS: Final = frozenset({"model_context_window_exceeded", "compaction"})
 """The words for a window that was full: with nothing said, the input was too long."""
 
-_WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
+WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end", "end_turn", "stop_sequence", "complete"), _STOP),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use"), UnifiedFinishReason.TOOL_CALLS),
     # Mistral's, Z.ai's and Google's words among them.
@@ -94,7 +94,7 @@ class FinishWords:
         """Takes a finish reason; null and `""` are none."""
         if not isinstance(word, str) or not word:
             return
-        unified = _WORDS.get(word.lower(), UnifiedFinishReason.OTHER)
+        unified = WORDS.get(word.lower(), UnifiedFinishReason.OTHER)
         if self._said is None or _RANKS[unified] > _RANKS[self._said.unified]:
             self._said = _Said(word, unified, native)
 

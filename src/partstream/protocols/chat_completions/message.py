@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOptions
 
-__all__ = ["DELTA", "Message"]
+__all__ = ["DELTA", "ELSEWHERE", "Message"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -59,7 +59,7 @@ class Message:
         if not self.texts.is_settled and self.thinking.field is not None:
             self.texts.settle(outputs)
         for name, value in delta.items():
-            if value and name not in DELTA and name not in _ELSEWHERE:
+            if value and name not in DELTA and name not in ELSEWHERE:
                 self.count(f"delta.{name}", {name: value}, outputs)
         for name, handler in DELTA.items():
             if (value := delta.get(name)) is not None:
@@ -145,5 +145,5 @@ DELTA: Final[dict[str, Callable[[Message, Any, _Outputs], None]]] = {
 """What is read of a delta behind its thinking, in this order. `function_call` is the older form of one call."""
 
 _NOISE: Final = ("role", "logprobs", "channel", "token_id")
-_ELSEWHERE: Final = frozenset({*REASONING_FIELDS, *STATE_FIELDS, *REASONING_LISTS, *_NOISE})
+ELSEWHERE: Final = frozenset({*REASONING_FIELDS, *STATE_FIELDS, *REASONING_LISTS, *_NOISE})
 """The fields that thinking reads, and those that say nothing of the answer."""

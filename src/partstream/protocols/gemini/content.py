@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.protocols.gemini.calls import CompleteCall
     from partstream.protocols.gemini.envelope import Envelope
 
-__all__ = ["PARTS", "Content"]
+__all__ = ["MODIFIERS", "PARTS", "Content"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -109,7 +109,7 @@ class Content:
                 return
         if usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
             self.text({"text": "", **part}, outputs)
-        elif unknown := sorted(part.keys() - _MODIFIERS):
+        elif unknown := sorted(part.keys() - MODIFIERS):
             self.count(f"part:{unknown[0]}", part, outputs)
 
     # The parts; see PARTS
@@ -243,7 +243,19 @@ PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
 }
 """What is read of a part, by its data field. `text` is last: proxies add an empty one to other parts."""
 
-_MODIFIERS: Final = frozenset(
-    {"thought", SIGNATURE, "videoMetadata", "mediaResolution", "partMetadata", "audioTranscription"}
+MODIFIERS: Final = frozenset(
+    {
+        "audioMetadata",
+        "audioTranscription",
+        "documentMetadata",
+        "mediaProcessing",
+        "mediaResolution",
+        "partMetadata",
+        "speechMetadata",
+        "spreadsheetMetadata",
+        "thought",
+        SIGNATURE,
+        "videoMetadata",
+    }
 )
 """The fields beside the data field (facts 3)."""

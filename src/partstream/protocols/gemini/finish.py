@@ -10,29 +10,33 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FAILURES", "FILTERS", "FinishWords"]
+__all__ = ["FAILURES", "FILTERS", "UNSPECIFIED", "WORDS", "FinishWords"]
 
 FAILURES: Final[Mapping[str, str]] = {
     "MALFORMED_FUNCTION_CALL": "the model made a tool call that the server cannot read",
     "UNEXPECTED_TOOL_CALL": "the model called a tool that it may not call",
     "TOO_MANY_TOOL_CALLS": "the model called more tools in a row than the server allows",
     "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thinking is missing",
+    "MALFORMED_RESPONSE": "the model made an answer that the server cannot read",
+    "PUP_LIMITED_DISABLED": "the account is limited or disabled, by the policy on prohibited use",
 }
 """The words of answers that failed, and what they say to a person."""
 
 FILTERS: Final = (
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
-    "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "JAILBREAK",
+    "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "JAILBREAK", "ESCALATION",
 )  # fmt: skip
 """The words of filters, for answers and for prompts."""
 
-_WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
+WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     "STOP": UnifiedFinishReason.STOP,
     "MAX_TOKENS": UnifiedFinishReason.LENGTH,
+    # The limit of one request: the rest comes for a `continuationToken`.
+    "CONTINUATION": UnifiedFinishReason.LENGTH,
     **dict.fromkeys(FILTERS, UnifiedFinishReason.CONTENT_FILTER),
     **dict.fromkeys(FAILURES, UnifiedFinishReason.ERROR),
 }
-_UNSPECIFIED: Final = ("FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED")
+UNSPECIFIED: Final = ("FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED")
 
 
 class FinishWords:
@@ -64,7 +68,7 @@ class FinishWords:
             self._say(word, identifier(feedback, "blockReasonMessage"))
 
     def _say(self, word: str | None, message: str | None) -> None:
-        if word is not None and (self.word is None or word not in _UNSPECIFIED):
+        if word is not None and (self.word is None or word not in UNSPECIFIED):
             self.word = word
         self.message = message or self.message
 
@@ -78,7 +82,7 @@ class FinishWords:
         """The reason in the terms of all providers."""
         if self.is_blocked:
             return UnifiedFinishReason.CONTENT_FILTER
-        return _WORDS.get(self.word or "", UnifiedFinishReason.OTHER)
+        return WORDS.get(self.word or "", UnifiedFinishReason.OTHER)
 
     @property
     def failure(self) -> str | None:

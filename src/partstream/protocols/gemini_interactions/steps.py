@@ -21,7 +21,7 @@ from partstream.protocols.gemini_interactions.carried_items import ITEM_TYPE, SI
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Steps"]
+__all__ = ["DELTAS", "Steps"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 _NOT_CARRIED: Final = f"step (more than {MOST_ITEMS} of one answer, or no JSON)"
@@ -105,7 +105,7 @@ class Steps:
 
     def _delta(self, step: _Step, delta: Wire, outputs: _Outputs) -> None:
         kind = text(delta, "type")
-        reader = _DELTAS.get(kind)
+        reader = DELTAS.get(kind)
         if reader is not None:
             reader(self, step, delta, outputs)
         elif kind.endswith(("_call", "_result")):
@@ -163,7 +163,7 @@ class Steps:
             self._counted.add(name)
             outputs.append(Unmapped(name, data))
 
-    # The deltas; see _DELTAS
+    # The deltas; see DELTAS
 
     def _text(self, _step: _Step, delta: Wire, outputs: _Outputs) -> None:
         if value := text(delta, "text"):
@@ -202,7 +202,7 @@ class Steps:
 _SHOWN: Final = frozenset({"model_output", "user_input", "text"})
 """The kinds of steps that are no more than their content."""
 
-_DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
+DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
     "text": Steps._text,  # noqa: SLF001 - the table of the class
     "thought_summary": Steps._summary,  # noqa: SLF001
     "thought_signature": Steps._signature,  # noqa: SLF001

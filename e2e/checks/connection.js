@@ -1,0 +1,67 @@
+/** *Partstream: Test Connection…* as a person goes through it: of a group that works, and of one whose key is refused. */
+import assert from "node:assert/strict";
+import { KEY } from "../driver/upstream.js";
+import { HEADER, MODEL } from "./configuration.js";
+
+const REFUSED = "Quay";
+const WRONG_KEY = "sk-of-somebody-else";
+
+/** The page of what was found, once it is there. */
+async function found(webviews, name) {
+  const page = await webviews.frame(new RegExp(`^Connection of ${name}$`));
+  return { page, text: await page.locator("main").innerText() };
+}
+
+export const CONNECTION_CHECKS = [
+  {
+    name: "connection: a group that works is tested up to an answer, which is asked for only after a question",
+    async run({ wizard, palette, panel, webviews, upstream, screenshot }) {
+      await palette.run("Partstream: Test Connection…");
+      await wizard.shows(/Replay[^]*groups[^]*providers in the settings/);
+      await screenshot("connection-1-targets");
+      upstream.mark();
+      const before = webviews.offences.length;
+      await wizard.choose("Replay");
+      const question = await panel.answerDialog(`Also ask ${MODEL} of Replay`, "Ask the Model", () =>
+        screenshot("connection-2-question"),
+      );
+      assert.match(question, /may cost something/);
+      const { page, text } = await found(webviews, "Replay");
+      await screenshot("connection-3-works");
+      assert.match(text, /No problem found/);
+      assert.match(text, /✓[^]*base URL[^]*key[^]*server[^]*endpoint[^]*model: .*answers, for \d+ tokens in/);
+      assert.ok(!text.includes(HEADER.value), "the value of a header is on the page");
+      assert.deepEqual(await webviews.axe(page), []);
+      assert.deepEqual(webviews.offences.slice(before), []);
+      const { body } = await upstream.next("the short question", ({ body }) => body.max_output_tokens === 16);
+      assert.equal(body.stream, true);
+      await page.getByRole("button", { name: "Copy" }).click();
+      await page.getByText("The report is in the clipboard.").waitFor();
+      await panel.closeEditors();
+      return text.split("\n").filter((line) => line.includes("answers, for")).join();
+    },
+  },
+  {
+    name: "connection: a refused key is a problem with what helps, and without the answer nothing is asked that costs",
+    async run({ wizard, palette, panel, models, webviews, server, upstream, screenshot }) {
+      await models.open();
+      await models.addModels();
+      await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: REFUSED });
+      await models.shows(new RegExp(`${REFUSED}\n`));
+      await models.updateKey(REFUSED, WRONG_KEY);
+      await models.shows(/HTTP 401/);
+      await models.close();
+      await palette.run("Partstream: Test Connection…");
+      await wizard.shows(/The API key is refused/);
+      await screenshot("connection-4-refused-target");
+      await wizard.choose(REFUSED);
+      const { text } = await found(webviews, REFUSED);
+      await screenshot("connection-5-refused");
+      assert.match(text, /1 problem and 1 warning found/);
+      assert.match(text, /✗[^]*server[^]*HTTP 401[^]*What helps: the server wants another key.*Update API Key at the gear/);
+      for (const key of [KEY, WRONG_KEY]) assert.ok(!text.includes(key), "a key is on the page");
+      assert.ok(!server.readOutputChannel().includes(WRONG_KEY), "a key is in the log");
+      await panel.closeEditors();
+    },
+  },
+];

@@ -1,0 +1,45 @@
+/** The values of the module `vscode` that hold data and do nothing, as tests have them. */
+
+export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
+export const StatusBarAlignment = { Right: 2 };
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class MarkdownString {
+  isTrusted: unknown;
+  constructor(readonly value: string) {}
+}
+export const Uri = {
+  from: (parts: { scheme: string; path: string }) => parts,
+  file: (fsPath: string) => ({ fsPath }),
+  parse: (text: string) => text,
+  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
+};
+export class Position {
+  constructor(readonly line: number) {}
+}
+export class Range {
+  readonly line: number;
+  constructor(start: number | Position) {
+    this.line = typeof start === "number" ? start : start.line;
+  }
+}
+export const DiagnosticSeverity = { Error: 0 };
+export class Diagnostic {
+  constructor(
+    readonly range: Range,
+    readonly message: string,
+  ) {}
+}
+export class RelativePattern {
+  constructor(
+    readonly base: { fsPath: string },
+    readonly pattern: string,
+  ) {}
+}
+export const QuickPickItemKind = { Separator: -1 };
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export const ProgressLocation = { Notification: 15 };
+export const ViewColumn = { Active: -1 };

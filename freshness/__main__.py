@@ -1,0 +1,59 @@
+"""The command behind `make freshness`: compares our tables of wires with the newest packages of the registries.
+
+It ends with code 1 when something is new, gone or changed that no table and no reason names.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+from servers.environments import NotInstalledError
+
+from freshness.comparing import compared
+from freshness.looked_at import FOLDER, accept
+from freshness.packages import UnreadableTypesError
+from freshness.table import WIRES
+
+if TYPE_CHECKING:
+    from freshness.facts import Wire
+
+
+@click.command()
+@click.option("--only", multiple=True, help="The name of a wire; repeat for more.")
+@click.option("--accept", "is_accepted", is_flag=True, help="Keeps the fields of today as looked at.")
+def main(only: tuple[str, ...], is_accepted: bool) -> None:
+    """Says what the newest packages name and we do not know, and what we know and they do not name."""
+    names = [wire.name for wire in WIRES]
+    if unknown := {*only} - {*names}:
+        raise click.UsageError(f"--only: got {', '.join(sorted(unknown))}, expected one of {', '.join(names)}")
+    chosen = [wire for wire in WIRES if not only or wire.name in only]
+    faults = sum(_shown(wire, is_accepted=is_accepted) for wire in chosen)
+    click.echo(f"{faults} to look at" if faults else "all is known")
+    sys.exit(1 if faults else 0)
+
+
+def _shown(wire: Wire, *, is_accepted: bool) -> int:
+    """Compares a wire, shows what was found, and returns how much of it somebody has to look at."""
+    try:
+        seen, said, found = compared(wire, FOLDER, datetime.now(UTC).date().isoformat())
+    except (NotInstalledError, UnreadableTypesError) as error:
+        click.echo(f"{wire.name}: {wire.package} cannot be read: {error}")
+        return 1
+    if is_accepted:
+        accept(FOLDER, wire.name, said)
+        found = [one for one in found if not one.is_accepted_by_looking]
+    count = len(found) or "nothing"
+    click.echo(f"{wire.name}: {wire.package} {said.version}, looked at {seen.version or 'never'}: {count} to look at")
+    for one in found:
+        click.echo(f"  {one.kind:8} {one.title}: {one.name}: {one.says}")
+    for fact in wire.facts:
+        for name, reason in fact.unmapped.items():
+            click.echo(f"  known    {fact.title}: {name}: {reason}")
+    return len(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The environments that the tests run in: each Python of this machine, with two choices of packages."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from release.licences import LEFT_OUT_EXTRAS
+from release.pythons import SUPPORTED, found_pythons
+from servers.environments import ENVIRONMENTS, ROOT, NotInstalledError, PythonEnvironment, run_step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["CHOICES", "Edition", "editions", "untested_bounds"]
+
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "newest": ("--resolution", "highest"),
+    # Of a package without a wheel for a Python, nobody has the version that pip would have to compile.
+    "oldest": ("--resolution", "lowest-direct", "--only-binary", ":all:"),
+}
+"""What uv is told, by the choice: of what pyproject.toml names itself, `oldest` is what its lower bounds say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One Python with one choice of packages.
+
+    Attributes:
+        version: The version of Python, such as `3.11`.
+        choice: A key of :data:`CHOICES`.
+        python: Its interpreter; empty if this machine has none.
+    """
+
+    version: str
+    choice: str
+    python: str
+
+    @property
+    def name(self) -> str:
+        """What `--only` takes."""
+        return f"{self.version}-{self.choice}"
+
+    @property
+    def lock(self) -> Path:
+        """What was chosen, with hashes. It is made anew each time: the newest packages are others every day."""
+        return ENVIRONMENTS / f"python-{self.name}.lock"
+
+    @property
+    def environment(self) -> PythonEnvironment:
+        """Where it is installed."""
+        return PythonEnvironment(f"python-{self.name}", self.lock, self.python)
+
+    def install(self) -> None:
+        """Chooses the packages, and installs them and this project.
+
+        Raises:
+            NotInstalledError: This machine does not have the Python, or cannot have the packages.
+        """
+        if not self.python:
+            raise NotInstalledError(f"this machine has no Python {self.version}")
+        extras = [word for extra in _extras() for word in ("--extra", extra)]
+        wanted = ["--python", self.python, *CHOICES[self.choice], *extras, "--group", "dev", "--upgrade"]
+        written = ["--generate-hashes", "--no-header", "-o", str(self.lock)]
+        ENVIRONMENTS.mkdir(exist_ok=True)
+        _uv("pip", "compile", "--quiet", *wanted, *written, "pyproject.toml")
+        self.environment.install()
+        python = str(self.environment.program("python"))
+        _uv("pip", "install", "--quiet", "--python", python, "--no-deps", "--editable", str(ROOT))
+
+
+def editions() -> list[Edition]:
+    """Every supported Python with each choice of packages, whether this machine has the Python or not."""
+    found = found_pythons()
+    return [Edition(version, choice, found.get(version, "")) for version in SUPPORTED for choice in CHOICES]
+
+
+def untested_bounds(pins: Mapping[str, str]) -> Iterator[str]:
+    """Says of each lower bound of what a user installs that the oldest packages are newer than it: nobody tested it.
+
+    Args:
+        pins: The versions of one choice of oldest packages, by the package.
+    """
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = (line for extra in _extras() for line in table["optional-dependencies"][extra])
+    for requirement in map(Requirement, [*table["dependencies"], *optional]):
+        bound = next((one.version for one in requirement.specifier if one.operator == ">="), "")
+        pin = pins.get(canonicalize_name(requirement.name), "")
+        if bound and pin and Version(pin).release[:2] != (*Version(bound).release, 0)[:2]:
+            yield f"{requirement.name}>={bound}, tested from {pin}"
+
+
+def _extras() -> list[str]:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return sorted({*table["project"]["optional-dependencies"]} - {*LEFT_OUT_EXTRAS})
+
+
+def _uv(*arguments: str) -> None:
+    run_step("uv", [sys.executable, "-m", "uv", *arguments])

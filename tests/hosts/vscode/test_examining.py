@@ -1,0 +1,137 @@
+"""What keeps a model from answering is found out in the sidecar by the checks of the doctor; no key is told."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from partstream.testing import ReplayUpstream
+
+from .sidecar import running
+
+KEY = "sk-examined-0123456789"
+WRONG_KEY = "sk-of-somebody-else-0123"
+NOBODY = "http://127.0.0.1:1/v1"
+PARROT = """
+@chat_model(name="Parrot")
+async def parrot(messages, options):
+    yield "Pieces of eight"
+"""
+
+
+def group(base_url: str, **others: object) -> dict[str, object]:
+    return {"id": "g", "configuration": {"baseUrl": base_url, **others}}
+
+
+def examined(sidecar, *, group=None, provider=None, model=None):
+    """The findings by their subjects, and the whole result."""
+    params = {"group": group, "provider": provider, "model": model, "name": "Harbour"}
+    result = sidecar.call("languageModels/examine", params)
+    return {one["subject"]: one for one in result["findings"]}, result
+
+
+def beside_upstream(test, **options):
+    """Runs a test in a thread beside a server."""
+
+    async def main():
+        async with ReplayUpstream(**options) as upstream:
+            await asyncio.to_thread(test, upstream)
+
+    asyncio.run(main())
+
+
+def test_a_group_that_works_is_fine_and_no_model_is_asked_unless_one_is_named():
+    def test(upstream):
+        with running() as sidecar:
+            found, _ = examined(sidecar, group=group(upstream.base_url, apiKey=KEY))
+            assert {one["verdict"] for one in found.values()} == {"fine"}, found
+            assert found["server"]["advice"] == "no model was asked for an answer"
+            assert not [request for request in upstream.requests if request.body]
+            found, result = examined(sidecar, group=group(upstream.base_url, apiKey=KEY), model="text")
+            assert found["model"]["says"].startswith("text answers, for")
+            assert [request.body["max_output_tokens"] for request in upstream.requests if request.body] == [16]
+            assert KEY not in str(sidecar.messages)
+            assert result["report"].startswith("## Connection of Harbour\n\nNo problem found.\n\n- ✓ ")
+
+    beside_upstream(test, token=KEY)
+
+
+REFUSALS = {
+    "another key": ({"apiKey": WRONG_KEY}, "and not expired? If not, choose Update API Key at the gear"),
+    "no key": ({}, "choose Update API Key at the gear of this group"),
+}
+
+
+@pytest.mark.parametrize(("key", "advice"), REFUSALS.values(), ids=REFUSALS)
+def test_a_server_that_refuses_the_key_is_a_problem_with_what_helps_in_the_editor(key, advice):
+    def test(upstream):
+        with running() as sidecar:
+            found, result = examined(sidecar, group=group(upstream.base_url, **key), model="text")
+            assert (found["server"]["verdict"], advice in found["server"]["advice"]) == ("problem", True), found
+            assert found["model"]["says"] == "text was not asked"
+            assert "✗ **server**" in result["report"]
+            assert "What helps: " in result["report"]
+            assert WRONG_KEY not in str(sidecar.messages)
+
+    beside_upstream(test, token=KEY)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "subject", "says"),
+    [
+        ({"baseUrl": NOBODY}, "server", "listens"),
+        ({}, "settings", "baseUrl: got nothing"),
+        ({"baseUrl": NOBODY, "bogus": 1}, "settings", "bogus"),
+        ({"baseUrl": NOBODY, "apiKeyEnv": "NO_SUCH_VARIABLE"}, "key", "NO_SUCH_VARIABLE"),
+    ],
+    ids=["nobody listens", "no address", "unknown setting", "no key there"],
+)
+def test_what_is_wrong_with_the_settings_of_a_group_is_found_without_a_request(configuration, subject, says):
+    with running() as sidecar:
+        found, _ = examined(sidecar, group={"id": "g", "configuration": configuration})
+        assert (found[subject]["verdict"] != "fine", says in found[subject]["says"]) == (True, True), found
+
+
+def test_a_provider_of_the_settings_is_examined_as_it_is_loaded_and_asked_where_a_model_is_named(write):
+    source = str(write(PARROT, "parrot.py"))
+    with running(source) as sidecar:
+        (model,) = sidecar.information()["models"]
+        found, _ = examined(sidecar, provider="parrot")
+        assert (found["models"]["verdict"], "answer" in found) == ("fine", False), found
+        found, _ = examined(sidecar, provider="parrot", model=model["id"])
+        assert found["answer"]["says"].startswith("parrot answered: 15 characters")
+
+
+def test_a_provider_file_in_a_group_is_examined_like_one_in_the_settings(write):
+    of_file = {"id": "g", "configuration": {"provider": str(write(PARROT, "parrot.py"))}}
+    with running() as sidecar:
+        assert examined(sidecar, group=of_file, model="parrot")[0]["answer"]["verdict"] == "fine"
+
+
+def test_a_file_that_cannot_be_loaded_is_a_problem_with_its_line_also_while_the_version_before_answers(write):
+    path = write(PARROT, "parrot.py")
+    with running(str(path)) as sidecar:
+        assert sidecar.information()["models"]
+        path.write_text("def broken(:\n", encoding="utf-8")
+        found, _ = examined(sidecar, provider="parrot")
+        assert found["provider"]["verdict"] == "problem"
+        assert "parrot.py, line 1" in found["provider"]["says"]
+        assert found["provider"]["says"].endswith("; the version before still answers")
+        assert found["models"]["verdict"] == "fine"
+
+
+def test_a_provider_that_is_not_there_is_a_wrong_request():
+    with running() as sidecar:
+        request = partial(sidecar.send, "languageModels/examine")
+        reply = sidecar.wait(request({"group": None, "provider": "nobody", "model": None, "name": "Nobody"}))
+        assert "params.provider: got 'nobody'" in reply.error["message"]
+
+
+def test_what_was_found_is_a_page_for_the_webview_that_asks():
+    with running() as sidecar:
+        _, result = examined(sidecar, group=group(NOBODY))
+        params = {"nonce": "0123456789abcdef", "source": "https://a.example", "name": "<b>Harbour</b>"}
+        page = sidecar.call("languageModels/findingsPage", {**params, "findings": result["findings"]})["html"]
+        assert "nonce-0123456789abcdef" in page
+        assert "&lt;b&gt;Harbour" in page
+        assert "<b>" not in page

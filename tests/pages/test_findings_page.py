@@ -1,0 +1,64 @@
+"""What was found, as a page and as a text: signs and words say the same, and nothing in it is markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.browser import axe_findings, open_file
+from partstream.pages.findings_page import findings_html, findings_text
+from partstream.pages.policy import Hashes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from partstream.pages.shown_finding import ShownFinding
+
+FINE: ShownFinding = {"subject": "key", "verdict": "fine", "says": "set", "advice": ""}
+WARNING: ShownFinding = {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"}
+PROBLEM: ShownFinding = {"subject": "server", "verdict": "problem", "says": "<b>401</b>\n\x1b[31m", "advice": "a key"}
+SUMMARIES = {
+    "nothing": ([FINE], "No problem found."),
+    "a warning": ([FINE, WARNING], "No problem found, and 1 warning."),
+    "problems": ([PROBLEM, PROBLEM], "2 problems found."),
+    "both": ([PROBLEM, WARNING], "1 problem and 1 warning found."),
+}
+POSTING = "window.posted = []; window.acquireVsCodeApi = () => ({ postMessage: ({ type }) => posted.push(type) })"
+
+
+@pytest.mark.parametrize(("findings", "says"), SUMMARIES.values(), ids=SUMMARIES)
+def test_the_first_sentence_says_how_it_is_all_in_all(findings: list[ShownFinding], says: str):
+    assert findings_text("Harbour", findings).splitlines()[2] == says
+    assert f"<p>{says}</p>" in findings_html("Harbour", findings, Hashes())
+
+
+def test_the_text_has_a_line_for_each_check_and_one_for_what_helps():
+    assert findings_text("Harbour", [FINE, PROBLEM]).splitlines()[4:] == [
+        "- ✓ **key**: set",
+        "- ✗ **server**: <b>401</b> \\u001b[31m",
+        "  What helps: a key",
+    ]
+
+
+def test_nothing_that_a_server_said_is_markup_of_the_page():
+    page = findings_html("<i>Harbour</i>", [PROBLEM], Hashes())
+    assert "<b>401" not in page
+    assert "<i>" not in page
+
+
+def test_the_page_is_accessible_and_its_buttons_ask_vscode_and_say_so(own_page: Page, tmp_path: Path):
+    own_page.add_init_script(POSTING)
+    open_file(own_page, findings_html("Harbour", [FINE, WARNING, PROBLEM], Hashes()), tmp_path)
+    assert axe_findings(own_page) == []
+    own_page.get_by_role("button", name="Copy").click()
+    assert own_page.get_by_role("status").inner_text() == "The report is in the clipboard."
+    own_page.get_by_role("button", name="Test Again").click()
+    assert own_page.evaluate("posted") == ["copy", "again"]
+
+
+def test_outside_of_vscode_the_page_has_no_buttons(browser_page: Page, tmp_path: Path):
+    open_file(browser_page, findings_html("Harbour", [FINE], Hashes()), tmp_path)
+    assert browser_page.get_by_role("button").count() == 0

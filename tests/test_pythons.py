@@ -1,0 +1,66 @@
+"""The runs on other Pythons: which there are, what they install, and that a failure shows."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from pythons.editions import CHOICES, Edition, editions, untested_bounds
+from pythons.reports import seen_in
+from release.pythons import SUPPORTED
+from servers.environments import NotInstalledError
+from servers.results import Verdict
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_every_supported_python_is_run_with_each_choice_of_packages():
+    assert [edition.name for edition in editions()] == [f"{one}-{choice}" for one in SUPPORTED for choice in CHOICES]
+    ours = ".".join(map(str, sys.version_info[:2]))
+    assert all(edition.python for edition in editions() if edition.version == ours)
+
+
+def test_the_pythons_that_are_run_are_those_that_the_package_says_it_supports():
+    said = {line.rpartition(" ")[2] for line in PROJECT["classifiers"] if line.startswith("Programming Language :: ")}
+    assert said == set(SUPPORTED)
+    assert PROJECT["requires-python"] == f">={SUPPORTED[0]}"
+
+
+def test_a_python_that_the_machine_does_not_have_is_left_out_by_name():
+    with pytest.raises(NotInstalledError, match=r"this machine has no Python 3\.14"):
+        Edition("3.14", "oldest", "").install()
+
+
+def test_a_bound_that_is_older_than_what_was_run_is_named():
+    pins = {"click": "8.1.8", "httpx2": "2.17.1", "h11": "0.16.0"}
+    assert [*untested_bounds(pins)] == ["httpx2>=2.16, tested from 2.17.1"]
+
+
+CASE = '<testcase classname="tests.test_a" name="test_x"'
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdict", "says"),
+    [
+        (f"{CASE}/>{CASE}><skipped message='why'/></testcase>", Verdict.WORKS, "1 passed, 1 skipped"),
+        (
+            f"{CASE}/>{CASE}><failure message='no'/></testcase>",
+            Verdict.FAILS,
+            "1 passed, 0 skipped, failed: tests.test_a.test_x",
+        ),
+        ("", Verdict.FAILS, "0 passed, 0 skipped"),
+    ],
+    ids=["passed", "failed", "nothing ran"],
+)
+def test_a_run_is_as_good_as_its_worst_test(cases: str, verdict: Verdict, says: str):
+    seen = seen_in(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert (seen.verdict, seen.says) == (verdict, says)
+
+
+def test_no_python_that_was_run_failed():
+    results = json.loads((ROOT / "pythons" / "results.json").read_text(encoding="utf-8"))
+    assert {name.partition("-")[0] for name in results} <= set(SUPPORTED)
+    seen = [one for result in results.values() for tests in result["seen"].values() for one in tests.values()]
+    assert {one["verdict"] for one in seen} <= {Verdict.WORKS}
