@@ -88,7 +88,7 @@ export const PICTURE_CHECKS = [
         });
         await panel.openSteps();
         await panel.shows(/Edited/);
-        await panel.page.mouse.move(0, 0);
+        await leave(panel);
         await screenshot("steps", await around(panel, [CHAT]));
       });
       await panel.tooltipOfUsage(async () => screenshot("usage", await around(panel, [HOVER, USAGE_ITEM])));
@@ -112,6 +112,7 @@ export const PICTURE_CHECKS = [
     async run({ wizard, panel, server, screenshot }) {
       const [{ baseUrl }] = server.readGroups();
       await wizard.open();
+      await leave(panel);
       await screenshot("add-models-server", await around(panel, [BOX]));
       await wizard.choose("Another server…");
       await wizard.shows("The address of the server");
@@ -125,6 +126,7 @@ export const PICTURE_CHECKS = [
     name: "pictures: a provider is written from a template, and answers",
     async run({ wizard, palette, panel, screenshot }) {
       await palette.run("Partstream: New Provider File…");
+      await leave(panel);
       await wizard.shows("What does the provider begin with?");
       await screenshot("new-provider-template", await around(panel, [BOX]));
       await wizard.choose("Echo");
@@ -155,6 +157,11 @@ export const PICTURE_CHECKS = [
     },
   },
 ];
+
+/** Takes the mouse away from what it was on, which would show a tooltip. */
+async function leave({ page }) {
+  await page.mouse.move(0, 0);
+}
 
 /** Does something while the window is as tall as what it shows then. */
 async function inTallWindow({ page }, act) {
