@@ -58,6 +58,10 @@ export const NEW_PROVIDER_CHECKS = [
       // Python runs by then, so the first step has its mark.
       await panel.page.locator(".gettingStartedContainer .codicon-getting-started-step-checked:visible").first().waitFor();
       await screenshot("help-walkthrough");
+      await panel.page.locator(".gettingStartedContainer .getting-started-step", { hasText: "Say hello" }).first().click();
+      const picture = panel.page.locator(".gettingStartedContainer .getting-started-media img").first();
+      await until("the packed picture", () => picture.evaluate(({ naturalWidth }) => naturalWidth > 0).catch(() => false));
+      await screenshot("help-walkthrough-picture");
     },
   },
 ];
