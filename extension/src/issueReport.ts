@@ -45,7 +45,7 @@ export class IssueReport {
     const { whereToSave, openReporter } = this.parts;
     const target = answer ? await saveToShare(this.parts, LAST_ANSWER, answer) : await whereToSave(REPORT, MARKDOWN);
     if (!target) return;
-    const held = answer && `The file \`${target.name}\` beside this one holds it.\n\n${answer.preview}`;
+    const held = answer && `The file \`${target.name}\` beside this one holds it.\n\n${asCode(answer.preview)}`;
     const body = bodyOf(held ?? "None is part of this report.", await this.parts.debugInformation());
     const file = await this.#save(target, answer !== undefined, `# An issue of Partstream\n\n${body}`);
     await openReporter(body);
@@ -90,6 +90,11 @@ export class IssueReport {
     });
     return reply.kind === "answer" ? reply.value : undefined;
   }
+}
+
+/** A text as a block of code in Markdown, whatever marks are in it. */
+function asCode(text: string): string {
+  return text.replace(/^/gm, "    ");
 }
 
 function bodyOf(answer: string, debugInformation: string): string {

@@ -21,7 +21,7 @@ test("a report has the last answer beside it, if the person wants that and has s
   assert.equal(world.files.get(world.saved), "answer.partstream.zip of memory");
   const text = world.files.get(REPORT) ?? "";
   assert.match(text, /^# An issue of Partstream\n\n## What happened\n/);
-  assert.match(text, /The file `answer\.partstream\.zip` beside this one holds it\.\n\n1 answer of memory/);
+  assert.match(text, /The file `answer\.partstream\.zip` beside this one holds it\.\n\n {4}1 answer of memory/);
   assert.match(text, /## Debug information\n\n```json\n[^]*"extensionVersion": "0\.1\.0"/);
   assert.deepEqual(world.shown, { file: REPORT, line: 1 });
 });
