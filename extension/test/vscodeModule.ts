@@ -47,6 +47,8 @@ export const world = {
   waiting: undefined as string | undefined,
   /** What the status bar shows of the budget at a hub; undefined while it is hidden. */
   budget: undefined as { text: string; background: string | undefined } | undefined,
+  /** What a screen reader says of the items of the status bar, by their ids. */
+  heard: new Map<string, string | undefined>(),
   /** What opens links to the extension. */
   openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,
   /** The questions that stop everything else, with what is said below them. */
@@ -103,9 +105,12 @@ export {
 const line = (text: string): void => void world.lines.push(text);
 class StatusBarItem {
   text = "";
+  name = "";
+  accessibilityInformation: { label: string } | undefined;
   backgroundColor: ThemeColor | undefined;
   constructor(private readonly id: string) {}
   show(): void {
+    world.heard.set(this.id, this.accessibilityInformation?.label);
     if (this.id === "partstream.hub") world.budget = { text: this.text, background: this.backgroundColor?.id };
     else if (this.id === "partstream.waiting") world.waiting = this.text;
     else if (this.id === "partstream.recording") world.recording = this.text;
