@@ -2,9 +2,9 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { HubBudgets, type BudgetsParts } from "./hubs/budgets";
-import { OPEN_PAGE, type BudgetView } from "./hubs/budgetText";
+import { OPEN_PAGE } from "./hubs/budgetText";
 import { Joining, type JoiningParts } from "./hubs/joining";
-import { BACKGROUNDS } from "./vscodeStatus";
+import { showFullness } from "./vscodeStatus";
 import { canAddGroups, addGroup, takenNames } from "./vscodeWizard";
 
 export interface HubSurroundings extends Omit<BudgetsParts, "show"> {
@@ -24,7 +24,10 @@ export function createHubs(surroundings: HubSurroundings): {
   const item = vscode.window.createStatusBarItem("partstream.hub", vscode.StatusBarAlignment.Right, 99);
   item.name = l10n.t("Partstream Hub Budget");
   item.command = OPEN_PAGE;
-  const budgets = new HubBudgets({ ...parts, show: (view) => showBudget(item, view) }, vscode.window.state.focused);
+  const budgets = new HubBudgets(
+    { ...parts, show: (view) => showFullness(item, view, [OPEN_PAGE]) },
+    vscode.window.state.focused,
+  );
   const joining = new Joining({
     isTrusted: () => vscode.workspace.isTrusted,
     confirm,
@@ -76,17 +79,4 @@ async function askLink(refuse: (text: string) => string | undefined): Promise<st
     ignoreFocusOut: true,
     validateInput: (text) => (text === "" ? undefined : refuse(text)),
   });
-}
-
-function showBudget(item: vscode.StatusBarItem, view: BudgetView | undefined): void {
-  if (!view) {
-    item.hide();
-    return;
-  }
-  const background = BACKGROUNDS[view.fullness];
-  item.text = view.text;
-  item.tooltip = new vscode.MarkdownString(view.tooltip);
-  item.tooltip.isTrusted = { enabledCommands: [OPEN_PAGE] };
-  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
-  item.show();
 }

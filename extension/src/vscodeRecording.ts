@@ -5,6 +5,7 @@ import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ShareForm } from "./protocol.generated";
 import type { RecordingView, RecordingWorld, SaveTarget } from "./recording";
+import { showItem } from "./vscodeStatus";
 
 /** What the commands' `enablement` and `when` look at. */
 const IS_RECORDING = "partstream.isRecording";
@@ -21,13 +22,7 @@ export function recordingDoors(): Doors & { readonly item: vscode.StatusBarItem 
 
 function show(item: vscode.StatusBarItem, view: RecordingView | undefined): void {
   void vscode.commands.executeCommand("setContext", IS_RECORDING, view !== undefined);
-  if (!view) {
-    item.hide();
-    return;
-  }
-  item.text = view.text;
-  item.tooltip = view.tooltip;
-  item.show();
+  showItem(item, view);
 }
 
 async function choose(message: string, buttons: readonly string[]): Promise<string | undefined> {

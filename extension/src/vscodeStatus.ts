@@ -7,11 +7,13 @@ import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
 /** The backgrounds that a status bar item may have. */
-export const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
+const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
   normal: undefined,
   warning: "statusBarItem.warningBackground",
   error: "statusBarItem.errorBackground",
 };
+
+const ICONS = /\$\([^)]*\)\s*/g;
 
 /** A status bar item that runs a command when clicked; hidden until it shows something. */
 export function createStatusItem(command: string): vscode.StatusBarItem {
@@ -22,15 +24,38 @@ export function createStatusItem(command: string): vscode.StatusBarItem {
 }
 
 export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefined): void {
+  showFullness(
+    item,
+    view,
+    TOOLTIP_COMMANDS.map(([, command]) => command),
+  );
+}
+
+/** Shows a view whose tooltip is Markdown, which may run these commands, or hides the item for undefined. */
+export function showFullness(
+  item: vscode.StatusBarItem,
+  view: UsageView | undefined,
+  enabledCommands: readonly string[],
+): void {
+  const background = view && BACKGROUNDS[view.fullness];
+  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+  const tooltip = new vscode.MarkdownString(view?.tooltip);
+  tooltip.isTrusted = { enabledCommands };
+  showItem(item, view && { text: view.text, tooltip });
+}
+
+/** Shows a text in an item, or hides it for undefined. Who hears the item hears its name, and no icon. */
+export function showItem(
+  item: vscode.StatusBarItem,
+  view: { readonly text: string; readonly tooltip: string | vscode.MarkdownString } | undefined,
+): void {
   if (!view) {
     item.hide();
     return;
   }
-  const background = BACKGROUNDS[view.fullness];
   item.text = view.text;
-  item.tooltip = new vscode.MarkdownString(view.tooltip);
-  item.tooltip.isTrusted = { enabledCommands: TOOLTIP_COMMANDS.map(([, command]) => command) };
-  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+  item.tooltip = view.tooltip;
+  item.accessibilityInformation = { label: `${item.name ?? ""}: ${view.text.replace(ICONS, "")}` };
   item.show();
 }
 
@@ -44,14 +69,9 @@ export function createTroubleItem(command: string): {
   item.command = command;
   item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
   const show = (view: TroubleView | undefined): void => {
-    if (!view) {
-      item.hide();
-      return;
-    }
-    item.text = view.text;
-    item.tooltip = new vscode.MarkdownString(view.tooltip);
-    item.tooltip.isTrusted = { enabledCommands: TROUBLE_COMMANDS.map(([, command]) => command) };
-    item.show();
+    const tooltip = new vscode.MarkdownString(view?.tooltip);
+    tooltip.isTrusted = { enabledCommands: TROUBLE_COMMANDS.map(([, command]) => command) };
+    showItem(item, view && { text: view.text, tooltip });
   };
   return { item, show };
 }
@@ -66,13 +86,5 @@ export function createWaitingItem(command: string): vscode.StatusBarItem {
 
 /** A function that shows a view in the item, or hides it for undefined. */
 export function showWaiting(item: vscode.StatusBarItem): (view: WaitingView | undefined) => void {
-  return (view) => {
-    if (!view) {
-      item.hide();
-      return;
-    }
-    item.text = view.text;
-    item.tooltip = view.tooltip;
-    item.show();
-  };
+  return (view) => showItem(item, view);
 }

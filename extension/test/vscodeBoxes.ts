@@ -50,6 +50,8 @@ export class Box {
   readonly onDidChangeValue = subscribe(new Set<Listener<string>>());
 
   show(): void {
+    // A screen reader says the title first.
+    if (this.title === "") throw new Error("a box without a title");
     // eslint-disable-next-line @typescript-eslint/no-this-alias -- this is the box that the test is to find
     open = this;
   }
