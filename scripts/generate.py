@@ -25,7 +25,7 @@ from group_schema import extension_manifest, extension_texts
 from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
-from newcomer_page import install_page
+from install_page import install_page
 from preset_types import preset_types
 from project_examples import project_examples
 from provider_template_types import provider_template_types

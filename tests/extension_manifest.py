@@ -1,4 +1,4 @@
-"""The manifest of the extension as a person reads it: with texts in place of their keys."""
+"""The manifest of the extension as VS Code has it: with the texts of `package.nls.json` in the place of their keys."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["extension_manifest"]
+__all__ = ["MANIFEST", "SETTINGS_OF_VS_CODE"]
 
-_EXTENSION = Path(__file__).resolve().parents[1] / "extension"
-_KEY = re.compile(r'"%([\w.]+)%"')
+_EXTENSION = Path(__file__).parent.parent / "extension"
+_TEXTS: dict[str, str] = json.loads((_EXTENSION / "package.nls.json").read_text(encoding="utf-8"))
 
 
-def extension_manifest() -> dict[str, Any]:
-    """`extension/package.json` with the English texts of `package.nls.json`; a key without a text is a `KeyError`."""
-    texts = json.loads((_EXTENSION / "package.nls.json").read_text(encoding="utf-8"))
-    manifest = (_EXTENSION / "package.json").read_text(encoding="utf-8")
-    return dict(json.loads(_KEY.sub(lambda found: json.dumps(texts[found[1]]), manifest)))
+def _text(key: re.Match[str]) -> str:
+    return json.dumps(_TEXTS[key[1]])
+
+
+MANIFEST: dict[str, Any] = json.loads(
+    re.sub(r'"%([^%"]+)%"', _text, (_EXTENSION / "package.json").read_text(encoding="utf-8"))
+)
+SETTINGS_OF_VS_CODE: dict[str, dict[str, Any]] = {
+    name: {**setting, "group": group["title"]}
+    for group in MANIFEST["contributes"]["configuration"]
+    for name, setting in group["properties"].items()
+}
+"""Every setting in the order of the editor, with the title of its group."""

@@ -13,6 +13,7 @@ from release.contents import faults_of_imports, faults_of_vsix
 from release.pythons import found_pythons
 from release.sidecar import Sidecar, initialize_params
 
+from extension_manifest import MANIFEST
 from partstream import __version__
 from partstream.configuration import SETTINGS, Place
 from partstream.models.limits import LimitPolicy
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 ROOT = Path(__file__).parent.parent
-TEXTS = json.loads((ROOT / "extension" / "package.nls.json").read_text(encoding="utf-8"))
-
-
-def _localised(_match: re.Match[str]) -> str:
-    return json.dumps(TEXTS[_match[1]])
-
-
-# As VS Code puts the texts in the place of their keys.
-MANIFEST = json.loads(
-    re.sub(r'"%([^%"]+)%"', _localised, (ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
-)
 CONFIGURATION = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]
 ASKED = CONFIGURATION["properties"]
 GROUP = {**ASKED, **CONFIGURATION["allOf"][0]["properties"]}
@@ -131,12 +121,15 @@ def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> N
     shown = {"changelog.md", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
     assert top == {"LICENSE.txt", "bundled", "dist", *shown}
     assert [path.name for path in (package / "l10n").iterdir()] == ["bundle.l10n.json"]
-    steps = [step for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
-    assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {
-        MANIFEST["icon"],
-        *(step["media"]["markdown"] for step in steps),
-    }
+    media = [step["media"] for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
+    texts = {one["markdown"] for one in media if "markdown" in one}
+    pictures = {path for one in media for path in one.get("image", {}).values()}
+    assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {MANIFEST["icon"]} | texts | pictures
     assert [path.name for path in (package / "dist").iterdir()] == ["extension.js"]
+
+
+def test_the_readme_of_the_extension_shows_no_picture_because_vs_code_shows_none_that_is_packed() -> None:
+    assert not re.search(r"!\[|<img|<picture", (ROOT / "extension/README.md").read_text(encoding="utf-8"))
 
 
 def test_the_version_of_the_extension_is_the_packages_own() -> None:

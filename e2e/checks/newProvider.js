@@ -50,7 +50,7 @@ export const NEW_PROVIDER_CHECKS = [
       await palette.run("Partstream: Help…");
       const page = await wizard.shows("Restart Python Process");
       await screenshot("help");
-      for (const label of ["Add Models…", "New Provider File…", "Show Log", "Copy Debug Information"]) {
+      for (const label of ["Add Models…", "Test Connection…", "Show Log", "Report Issue…", "Copy Debug Information"]) {
         assert.ok(page.includes(label), `${label} is not on the page: ${page}`);
       }
       await wizard.choose("Get Started");

@@ -2,6 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
+import { TROUBLE_COMMANDS, type TroubleView } from "./troubles";
 import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
@@ -31,6 +32,28 @@ export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefin
   item.tooltip.isTrusted = { enabledCommands: TOOLTIP_COMMANDS.map(([, command]) => command) };
   item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
   item.show();
+}
+
+/** A status bar item that runs a command when clicked, and a function that shows a view in it, or hides it for undefined. */
+export function createTroubleItem(command: string): {
+  readonly item: vscode.StatusBarItem;
+  readonly show: (view: TroubleView | undefined) => void;
+} {
+  const item = vscode.window.createStatusBarItem("partstream.trouble", vscode.StatusBarAlignment.Right, 103);
+  item.name = l10n.t("Partstream Problems");
+  item.command = command;
+  item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+  const show = (view: TroubleView | undefined): void => {
+    if (!view) {
+      item.hide();
+      return;
+    }
+    item.text = view.text;
+    item.tooltip = new vscode.MarkdownString(view.tooltip);
+    item.tooltip.isTrusted = { enabledCommands: TROUBLE_COMMANDS.map(([, command]) => command) };
+    item.show();
+  };
+  return { item, show };
 }
 
 /** A status bar item for what answers wait for; hidden until it shows something. */

@@ -4,6 +4,16 @@ import { test } from "node:test";
 import { helpPage } from "../src/help";
 import { localised, TEXTS } from "./localised";
 
+type Media = { markdown: string } | { image: Record<string, string>; altText: string };
+interface Setting {
+  type: string;
+  default: unknown;
+  order: number;
+  scope?: string;
+  markdownDescription: string;
+  keywords: string[];
+}
+
 const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   version: string;
@@ -19,9 +29,9 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
     commands: { command: string; title: string; enablement?: string }[];
     menus: Record<string, unknown>;
     walkthroughs: {
-      steps: { description: string; when?: string; media: { markdown: string }; completionEvents: string[] }[];
+      steps: { description: string; when?: string; media: Media; completionEvents: string[] }[];
     }[];
-    configuration: { properties: Record<string, { scope?: string }> };
+    configuration: { title: string; order: number; properties: Record<string, Setting> }[];
     languageModelChatProviders: {
       vendor: string;
       managementCommand?: string;
@@ -33,6 +43,12 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   };
 };
 const { contributes } = manifest;
+/** The themes in which VS Code shows the picture of a walkthrough. */
+const THEMES = ["dark", "hc", "hcLight", "light"];
+/** All settings, as the groups of the settings editor have them. */
+const settings = Object.entries(
+  Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Record<string, Setting>,
+);
 
 test("the manifest needs no proposal, no other extension, and runs where the folder is", () => {
   assert.deepEqual(
@@ -49,10 +65,10 @@ test("the page of the extension has an icon of 256 pixels a side and the history
 });
 
 test("settings that name programs or Python files are restricted in untrusted folders", () => {
-  const restricted = Object.entries(contributes.configuration.properties).filter(([, { scope }]) => scope);
+  const restricted = settings.filter(([, { scope }]) => scope);
   assert.deepEqual(
-    restricted.map(([name]) => name),
-    manifest.capabilities.untrustedWorkspaces.restrictedConfigurations,
+    restricted.map(([name]) => name).sort(),
+    [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(),
   );
 });
 
@@ -77,10 +93,22 @@ test("VS Code's own Add Models opens ours, and asks its own questions where it n
 test("every page of the walkthrough is packed, and each of its buttons runs a command that there is", () => {
   const known = contributes.commands.map(({ command }) => command);
   for (const { description, media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
-    assert.ok(read(media.markdown).trim() !== "" && manifest.files.includes("media/**"));
+    for (const file of "markdown" in media ? [media.markdown] : Object.values(media.image)) {
+      assert.ok(read(file).trim() !== "" && manifest.files.includes("media/**"));
+    }
     const commands = [...description.matchAll(/\(command:([\w.]+)\)/g)].map(([, command]) => command ?? "");
     assert.ok(commands.length > 0, description);
     for (const command of commands) assert.ok(known.includes(command) || command.startsWith("workbench."), command);
+  }
+});
+
+test("a picture of the walkthrough is there for every theme, and in words", () => {
+  const media = contributes.walkthroughs.flatMap(({ steps }) => steps.map((step) => step.media));
+  const pictures = media.flatMap((one) => ("image" in one ? [one] : []));
+  assert.ok(pictures.length > 0);
+  for (const { image, altText } of pictures) {
+    assert.deepEqual(Object.keys(image).sort(), THEMES);
+    assert.ok(altText.length > 40);
   }
 });
 
@@ -100,6 +128,31 @@ test("New File offers a provider, and Help leads to commands that there are, in 
   }
 });
 
+test("the settings editor has groups in an order, and every link in it leads to a setting or a command that there is", () => {
+  const inOrder = contributes.configuration.map(({ order }) => order);
+  assert.deepEqual(
+    inOrder,
+    inOrder.map((_, index) => index + 1),
+  );
+  for (const { title, properties } of contributes.configuration) {
+    const orders = Object.values(properties).map(({ order }) => order);
+    assert.deepEqual([title !== "", orders], [true, orders.map((_, index) => index + 1)]);
+  }
+  const commands = contributes.commands.map(({ command }) => command);
+  for (const [name, { markdownDescription, keywords }] of settings) {
+    const linked = [...markdownDescription.matchAll(/`#(.+?)#`/g)].map(([, setting]) => setting);
+    for (const setting of linked)
+      assert.ok(
+        settings.some(([known]) => known === setting),
+        `${name}: ${String(setting)}`,
+      );
+    for (const [, label = "", command = ""] of markdownDescription.matchAll(/\[(.+?)\]\(command:(.+?)\)/g)) {
+      assert.ok(label !== "" && commands.includes(command), `${name}: ${command}`);
+    }
+    assert.ok(keywords.length > 0, name);
+  }
+});
+
 test("the key of a group is a secret", () => {
   const [provider] = contributes.languageModelChatProviders;
   assert.equal(provider?.vendor, "partstream");
@@ -112,10 +165,10 @@ test("every command and every setting has its line in the documentation and its 
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
   const group = contributes.languageModelChatProviders[0]?.configuration;
   const groupKeys = [group, ...(group?.allOf ?? [])].flatMap((schema) => Object.keys(schema?.properties ?? {}));
-  for (const name of [...Object.keys(contributes.configuration.properties), ...groupKeys]) {
+  for (const name of [...settings.map(([setting]) => setting), ...groupKeys]) {
     assert.ok(documentation.includes(`\`${name}\``), name);
   }
-  for (const setting of Object.keys(contributes.configuration.properties)) {
+  for (const [setting] of settings) {
     assert.ok(code.includes(`"${setting.replace("partstream.", "")}"`), setting);
   }
 });

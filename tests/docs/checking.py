@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from extension_manifest import SETTINGS_OF_VS_CODE
 from partstream.configuration import load_configuration
 from partstream.settings.errors import ConfigurationError
 from partstream.testing import ReplayUpstream
@@ -120,11 +121,11 @@ def _json_faults(block: Block, folder: Path) -> list[str]:
         value = json.loads(block.code)
     except ValueError as error:
         return [str(error)]
-    settings = json.loads((ROOT / "extension/package.json").read_text(encoding="utf-8"))
-    known = settings["contributes"]["configuration"]
-    listed = known if isinstance(known, list) else [known]
-    names = {name for one in listed for name in one["properties"]}
-    return [f"VS Code has no setting {name}" for name in value if name.startswith("partstream.") and name not in names]
+    return [
+        f"VS Code has no setting {name}"
+        for name in value
+        if name.startswith("partstream.") and name not in SETTINGS_OF_VS_CODE
+    ]
 
 
 def _yaml_faults(block: Block, folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -9,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from extension_manifest import extension_manifest
+from extension_manifest import MANIFEST, SETTINGS_OF_VS_CODE
 from offences import assert_none
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFEST = extension_manifest()
 CONTRIBUTES = MANIFEST["contributes"]
 COMMANDS = {f"{command['category']}: {command['title']}" for command in CONTRIBUTES["commands"]}
 GROUP = CONTRIBUTES["languageModelChatProviders"][0]["configuration"]
@@ -35,14 +35,14 @@ def test_the_table_of_commands_has_those_of_the_extension() -> None:
     assert sorted(row[0] for row in _table("| command | what it does |")) == sorted(COMMANDS)
 
 
-def test_the_table_of_settings_has_those_of_the_extension_with_their_defaults() -> None:
+def test_the_table_of_settings_has_those_of_the_extension_in_their_order_with_groups_and_defaults() -> None:
     def shown(default: Any) -> str:
-        return f"`{default}`" if isinstance(default, str) and default else "empty" if default == "" else str(default)
+        text = default if isinstance(default, str) else json.dumps(default)
+        return f"`{text}`" if text else "empty"
 
-    properties = CONTRIBUTES["configuration"]["properties"]
-    expected = {f"`{name}`": shown(one["default"]) for name, one in properties.items()}
-    found = {row[0]: row[1].strip("`") for row in _table("| setting | default | what it says |")}
-    assert found == {name: default.strip("`").replace("True", "true") for name, default in expected.items()}
+    expected = [[f"`{name}`", one["group"], shown(one["default"])] for name, one in SETTINGS_OF_VS_CODE.items()]
+    rows = _table("| setting | group in the settings editor | default | what it says |")
+    assert [row[:3] for row in rows] == expected
 
 
 def test_every_key_of_a_group_on_the_page_is_one_that_the_extension_takes() -> None:

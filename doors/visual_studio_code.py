@@ -8,8 +8,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Final
 
-from newcomer.doors import ROOT
-from newcomer.stranger import Step, StepError
+from doors.stranger import Step, StepError
+from doors.table import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

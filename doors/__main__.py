@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from newcomer.doors import DOORS, ROOT, commands_of
-from newcomer.stranger import Step, StepError, Stranger
-from newcomer.visual_studio_code import NoVisualStudioCodeError, VisualStudioCode
+from doors.stranger import Step, StepError, Stranger
+from doors.table import DOORS, ROOT, commands_of
+from doors.visual_studio_code import NoVisualStudioCodeError, VisualStudioCode
 
 if TYPE_CHECKING:
-    from newcomer.doors import Door
+    from doors.table import Door
 
 _RESULTS: Final = Path(__file__).with_name("results.json")
 _ARTIFACTS: Final = ROOT / "artifacts" / "newcomer"

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from newcomer.doors import DOORS, Door, commands_of
-from newcomer.stranger import StepError, Stranger
+from doors.stranger import StepError, Stranger
+from doors.table import DOORS, Door, commands_of
 
 ROOT = Path(__file__).parent.parent
-RESULTS = json.loads((ROOT / "newcomer/results.json").read_text(encoding="utf-8"))
+RESULTS = json.loads((ROOT / "doors/results.json").read_text(encoding="utf-8"))
 MARK = re.compile(r"^<!-- door: (\w+) -->$", re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ __all__ = ["install_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "install.md"
-_RESULTS: Final = _ROOT / "newcomer" / "results.json"
+_RESULTS: Final = _ROOT / "doors" / "results.json"
 
 
 def install_page() -> str:
