@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -14,6 +15,9 @@ from docs_site import navigation, public_names
 
 import partstream
 from offences import assert_none
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -29,8 +33,6 @@ LOADING = {
     ("iframe", "src"),
     ("use", "href"),
 }
-
-pytestmark = pytest.mark.timeout(BUILD_SECONDS + 60)
 
 
 def test_the_reference_names_every_public_name_once() -> None:
@@ -91,9 +93,14 @@ class _Page(HTMLParser):
                 self.loads.append(value)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+class _Site(NamedTuple):
+    """The built site: its folder, and its pages by their files."""
+
+    folder: Path
+    pages: dict[Path, _Page]
+
+
+def _built(folder: Path) -> _Site:
     command: list[str | Path] = [
         sys.executable,
         "-m",
@@ -111,12 +118,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command += [".", folder / "site"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    return folder / "site"
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, _Page]:
-    return {path: _Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    files = (folder / "site").rglob("*.html")
+    return _Site(folder / "site", {path: _Page(path.read_text(encoding="utf-8")) for path in files})
 
 
 def _broken(path: Path, target: str, pages: dict[Path, _Page]) -> bool:
@@ -129,45 +132,42 @@ def _broken(path: Path, target: str, pages: dict[Path, _Page]) -> bool:
     return not file.is_file()
 
 
-def test_every_link_and_anchor_of_the_built_site_leads_somewhere(site: Path, pages: dict[Path, _Page]) -> None:
-    assert len(pages) > 100
-    assert_none(
-        f"{path.relative_to(site)}: {target}"
-        for path, page in pages.items()
-        for target in {*page.links, *page.loads}
-        if _broken(path, target, pages)
-    )
+def _leads_nowhere(site: _Site) -> Iterator[str]:
+    assert len(site.pages) > 100
+    for path, page in site.pages.items():
+        for target in {*page.links, *page.loads}:
+            if _broken(path, target, site.pages):
+                yield f"{path.relative_to(site.folder)}: {target}"
 
 
-def test_no_page_loads_anything_from_another_host(site: Path, pages: dict[Path, _Page]) -> None:
+def _loaded_from_another_host(site: _Site) -> Iterator[str]:
     far = re.compile(r"^(?:https?:)?//")
     named = re.compile(r"(?:url\(\s*|@import\s+)['\"]?([^'\")\s;]+)")
-    styles = {path: named.findall(path.read_text(encoding="utf-8")) for path in site.rglob("*.css")}
-    loaded = {path: page.loads for path, page in pages.items()} | styles
+    styles = {path: named.findall(path.read_text(encoding="utf-8")) for path in site.folder.rglob("*.css")}
+    loaded = {path: page.loads for path, page in site.pages.items()} | styles
     assert any(styles.values())
-    assert_none(
-        f"{path.relative_to(site)}: {target}" for path, loads in loaded.items() for target in loads if far.match(target)
-    )
+    for path, loads in loaded.items():
+        yield from (f"{path.relative_to(site.folder)}: {target}" for target in loads if far.match(target))
 
 
-def test_the_search_finds_every_page_of_the_docs(site: Path) -> None:
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    for page in DOCS.rglob("*.md"):
-        assert f'"{page.relative_to(PROJECT).with_suffix("").as_posix()}"' in index
+def _not_in_the_search(site: _Site) -> Iterator[str]:
+    index = (site.folder / "searchindex.js").read_text(encoding="utf-8")
     assert re.search(r'"?cancel"?:', index)
+    names = [page.relative_to(PROJECT).with_suffix("").as_posix() for page in DOCS.rglob("*.md")]
+    yield from (name for name in names if f'"{name}"' not in index)
 
 
-def test_a_reader_reaches_every_page_of_the_docs_from_the_home_page(site: Path, pages: dict[Path, _Page]) -> None:
-    waiting, reached = [site / "index.html"], set()
+def _out_of_reach_from_the_home_page(site: _Site) -> Iterator[str]:
+    waiting, reached = [site.folder / "index.html"], set()
     while waiting:
         path = waiting.pop()
-        if path in reached or path not in pages:
+        if path in reached or path not in site.pages:
             continue
         reached.add(path)
-        links = [urlsplit(target) for target in pages[path].links]
+        links = [urlsplit(target) for target in site.pages[path].links]
         waiting += [(path.parent / unquote(to.path)).resolve() for to in links if to.path and not to.scheme]
-    wanted = {site / page.relative_to(PROJECT).with_suffix(".html") for page in DOCS.rglob("*.md")}
-    assert_none(str(page.relative_to(site)) for page in sorted(wanted - reached))
+    wanted = {site.folder / page.relative_to(PROJECT).with_suffix(".html") for page in DOCS.rglob("*.md")}
+    yield from (str(page.relative_to(site.folder)) for page in sorted(wanted - reached))
 
 
 class _Described(HTMLParser):
@@ -192,14 +192,30 @@ class _Described(HTMLParser):
             self.texts[self._name] = self.texts.get(self._name, "") + data.strip()
 
 
-def test_every_public_name_is_described_in_the_built_reference(site: Path) -> None:
-    described = _Described((site / "docs/reference/python.html").read_text(encoding="utf-8")).texts
-    assert_none(name for name in partstream.__all__ if not described.get(f"partstream.{name}"))
+def _not_described_in_the_reference(site: _Site) -> Iterator[str]:
+    described = _Described((site.folder / "docs/reference/python.html").read_text(encoding="utf-8")).texts
+    yield from (name for name in partstream.__all__ if not described.get(f"partstream.{name}"))
 
 
-def test_an_object_of_settings_is_described_by_its_fields_and_not_as_a_dictionary(
-    site: Path, pages: dict[Path, _Page]
-) -> None:
-    anchors = pages[site / "docs/reference/python.html"].anchors
+def _described_as_a_dictionary(site: _Site) -> Iterator[str]:
+    anchors = site.pages[site.folder / "docs/reference/python.html"].anchors
     assert {"partstream.ConnectSettings.protocol", "partstream.SelectorFields.vendor"} <= anchors
-    assert_none(anchor for anchor in anchors if anchor.endswith(".popitem"))
+    yield from (anchor for anchor in anchors if anchor.endswith(".popitem"))
+
+
+RULES: Mapping[str, Callable[[_Site], Iterator[str]]] = {
+    "a link or an anchor leads nowhere": _leads_nowhere,
+    "a page loads something from another host": _loaded_from_another_host,
+    "the search does not find a page": _not_in_the_search,
+    "no way leads from the home page to a page": _out_of_reach_from_the_home_page,
+    "the reference does not describe a public name": _not_described_in_the_reference,
+    "the reference describes an object of settings as a dictionary": _described_as_a_dictionary,
+}
+"""What must not be in the built site, each with who finds it."""
+
+
+@pytest.mark.timeout(BUILD_SECONDS + 60)
+def test_the_built_site_is_whole_and_breaks_no_rule(tmp_path: Path) -> None:
+    """One test for all rules: workers of xdist would each build the site for those that they get."""
+    site = _built(tmp_path)
+    assert_none(f"{rule}: {offence}" for rule, find in RULES.items() for offence in find(site))
