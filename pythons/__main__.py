@@ -59,7 +59,7 @@ def _result(edition: Edition, arguments: list[str], what: str, console: Console)
 
 
 def _seen(edition: Edition, arguments: list[str]) -> Seen:
-    bounds = [*untested_bounds(edition.environment.pins)] if edition.choice == "oldest" else []
+    bounds = [*dict.fromkeys(untested_bounds(edition.environment.pins))] if edition.choice == "oldest" else []
     try:
         with TemporaryDirectory() as folder:
             python = edition.environment.program("python")
