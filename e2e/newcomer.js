@@ -13,7 +13,7 @@ import { KEY } from "./driver/upstream.js";
 const GROUP = "Mine";
 
 const DOORS = {
-  /** A model server that wants a key: from the command to the answer of one of its models. */
+  /** A model server that wants a key: from the command to the answer of one of its models, in a new profile. */
   async server({ wizard, panel, upstream, screenshot }, step) {
     await step("run Partstream: Add Models…", () => wizard.open());
     await step("choose another server", () => wizard.choose("Another server…"));
@@ -41,7 +41,7 @@ const DOORS = {
     return asked("How high is the Eiffel Tower?", panel, step);
   },
 
-  /** The folder that `partstream new` wrote is open. */
+  /** The folder that `partstream new` wrote is open; a new profile shows no model that is in no group. */
   async provider({ panel }, step) {
     await step("choose the model in the picker", () => panel.pickModel("My model"));
     return asked("hello", panel, step);
@@ -73,7 +73,11 @@ async function step(what, run) {
 
 let answer;
 try {
-  await step("open VS Code, signed out, with the settings of docs/vscode.md", () => session.start({}));
+  const isNew = positionals[0] === "server";
+  const profile = isNew ? "a new profile" : "a profile that was used before";
+  await step(`open VS Code, signed out, with the settings of docs/vscode.md, in ${profile}`, () =>
+    session.start({ isEnabled: !isNew }),
+  );
   answer = await go(session, step);
   await session.screenshot("answer");
 } catch (error) {

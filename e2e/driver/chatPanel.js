@@ -35,12 +35,16 @@ export class ChatPanel {
   #browser;
   #page;
 
-  /** Opens VS Code with a folder in a browser of its own. */
-  async open(url, workspace, executable, window = WINDOW) {
+  /**
+   * Opens VS Code with a folder in a browser of its own.
+   *
+   * `isEnabled` keeps Copilot's own extension enabled from the start; without it, the first message enables it.
+   */
+  async open(url, workspace, executable, { window = WINDOW, isEnabled = true } = {}) {
     this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
     this.#page = await this.#browser.newPage(window);
     this.#page.setDefaultTimeout(CLICK_LIMIT);
-    await this.#enableChat(url);
+    if (isEnabled) await this.#enableChat(url);
     await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: OPEN_LIMIT });
     await this.#input.waitFor({ timeout: OPEN_LIMIT });
   }

@@ -42,10 +42,10 @@ export class Session {
    * Starts everything and returns when the chat panel is there.
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
-   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window` is the
-   * browser's window, as the browser driver takes it.
+   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window`, the
+   * browser's window as the browser driver takes it, and `isEnabled` are as in {@link ChatPanel.open}.
    */
-  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window }) {
+  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window, isEnabled }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
     this.server.writeGroups(groups(this));
     this.server.writeSettings(settings(this));
@@ -57,7 +57,7 @@ export class Session {
       // What the machine's own Partstream remembers stays out of the run, and the run out of it.
       PARTSTREAM_DATA: join(this.folder, "partstream-data"),
     });
-    await this.panel.open(this.server.url, this.server.workspace, findBrowser(), window);
+    await this.panel.open(this.server.url, this.server.workspace, findBrowser(), { window, isEnabled });
     this.palette = new Palette(this.panel.page);
     this.wizard = new Wizard(this.panel.page, this.palette);
     this.models = new ModelsEditor(this.panel.page, this.palette);
