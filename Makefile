@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# A company's proxy shows a certificate that only the system knows.
+export UV_SYSTEM_CERTS ?= true
 
 .PHONY: help setup demo test test-python check lint types lock bench wheel clean
 .DEFAULT_GOAL := help
@@ -218,6 +220,14 @@ simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about 
 	$(BIN)/python -m benchmarks.hub_simulation
 	$(BIN)/python scripts/generate.py
 
+# Each door of the README is gone through in an empty home, by the commands that the pages say; what it took goes into
+# doors/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
+.PHONY: newcomer
+
+newcomer: setup ## Go through the doors of the README as a newcomer, in about five minutes
+	$(BIN)/python -m doors $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
 # servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
 .PHONY: servers
@@ -378,7 +388,7 @@ caching-docs: setup ## Measure it, and put the figures into docs/caching.md
 # missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.
 E2E_LEFT_OUT := 75
 
-.PHONY: e2e bench-vscode
+.PHONY: e2e bench-vscode pictures
 
 define in_vscode
 @status=0; ./e2e/setup.sh || status=$$?; \
@@ -394,6 +404,12 @@ e2e: setup ## Run the packed extension in a real VS Code
 
 bench-vscode: setup ## Measure the packed extension in a real VS Code
 	$(call in_vscode,bench.js,measuring in a real VS Code)
+
+# In light and in dark. The models are a script, so the pictures differ only where VS Code or the extension does.
+pictures: E2E_REQUIRED := 1
+pictures: setup ## Take the pictures of VS Code in the README and the docs anew, in some minutes
+	$(call in_vscode,pictures.js,taking pictures in a real VS Code)
+	$(BIN)/python scripts/vscode_pictures.py
 
 # The published AI SDK at pinned versions: for its round trip in the tests, and to record tests/fixtures/ai_sdk anew.
 # Its version 7 asks for Node 22; where the packages bring a Node of their own, that one runs.

@@ -25,6 +25,7 @@ FOLDERS = {
 }
 
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)#\s]+\.md)")
 _ITEM = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.MULTILINE)
 
 
@@ -44,14 +45,21 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
     return [(heading, entries) for heading, entries in found if entries]
 
 
+def in_order_of_links(names: Iterable[str], text: str) -> list[str]:
+    """Returns names of pages in the order in which a text links to them; what it does not link to comes last."""
+    linked = [target.removesuffix(".md").rpartition("/")[2] for target in _LINK.findall(text)]
+    places = {name: place for place, name in reversed(list(enumerate(linked)))}
+    return sorted(names, key=lambda name: (places.get(name, len(linked)), name))
+
+
 def add_navigation(app: Sphinx, docname: str, content: list[str]) -> None:
     """Adds the tree of pages to the home page, and to a page that stands for a folder."""
     if docname == app.config.root_doc:
         content[0] += "".join(toctree(entries, caption=heading) for heading, entries in sections(content[0]))
     elif (folder := FOLDERS.get(docname)) is not None:
         page = Path(app.srcdir, docname)
-        names = sorted(path.stem for path in (page.parent / folder).glob("*.md") if path.stem != page.name)
-        content[0] += toctree(f"{folder}/{name}" for name in names)
+        names = {path.stem for path in (page.parent / folder).glob("*.md") if path.stem != page.name}
+        content[0] += toctree(f"{folder}/{name}" for name in in_order_of_links(names, content[0]))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, is_typeddict
 
 import partstream
 
@@ -33,7 +33,7 @@ def directive(name: str) -> str:
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
         options = ["   :members:", "   :inherited-members: Exception, Enum, str, tuple"]
-        if issubclass(value, Enum):
+        if issubclass(value, Enum) or is_typeddict(value):
             options = ["   :members:", "   :undoc-members:"]
         return "\n".join([f".. auto{kind}:: partstream.{name}", *options, ""])
     if inspect.isroutine(value):

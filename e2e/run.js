@@ -22,7 +22,9 @@ import { NEW_PROVIDER_CHECKS } from "./checks/newProvider.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { SETTINGS_EDITOR_CHECKS } from "./checks/settingsEditor.js";
 import { findPackage } from "./driver/extensionPackage.js";
+import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
+import { TROUBLE_CHECKS } from "./checks/trouble.js";
 import { WIRE_CHECKS } from "./checks/wires.js";
 import { runChecks } from "./driver/runner.js";
 import { ROOT, Session } from "./driver/session.js";
@@ -50,10 +52,12 @@ const RUNS = [
       ...WIRE_CHECKS,
       ...API_CHECKS,
       ...TOKEN_CHECKS,
+      ...TROUBLE_CHECKS, // Before groups are added whose key is refused: they stay wrong.
       ...ADD_MODELS_CHECKS,
       ...GROUP_CHECKS,
       ...CONNECTION_CHECKS,
       ...INSPECTOR_CHECKS,
+      ...REPORT_CHECKS,
       ...ACCESSIBILITY_CHECKS,
       ...SETTINGS_EDITOR_CHECKS,
       ...AGENT_CHECKS,

@@ -11,6 +11,7 @@ from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
 from partstream.hub.location import DATABASE_VARIABLE
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.settings.row import Place
+from partstream.upstreams.detection.wires import known_wires, probed_wires
 from partstream.user_folders import CACHE, DATA
 
 if TYPE_CHECKING:
@@ -140,11 +141,12 @@ Leave `protocol` out, or set it to `auto`, and it is found out:
 
 1. A known host tells it: `api.deepseek.com` speaks Chat Completions. Nothing is asked. [servers.md](servers.md) lists
    them.
-2. Any other server gets three small requests at the same time: for its list of models, and an empty one (`{}`) to
-   `/responses` and to `/chat/completions`. They cost nothing: 400 or 422 says that the endpoint is there, 404 or 405
-   that it is not.
-3. Where both are there, OpenResponses is taken, unless it is not complete at that server. Ollama, vLLM and others are
-   known by their lists of models, or by their usual ports.
+2. Any other server gets a few small requests at the same time: for its list of models, and an empty one (`{}`) to each
+   of PROBED. They cost nothing: 400 or 422 says that the endpoint is
+   there, 404 or 405 that it is not. Wires at a base path of their own
+   [are asked for](wires.md#how-the-wire-is-found-out) where something tells them, or nothing else is there.
+3. Where several are there, the first of them is taken, unless it is not complete at that server. Ollama, vLLM and
+   others are known by their lists of models, or by their usual ports.
 
 The base URL need not be exact: without `/v1`, with `/chat/completions`, `/responses` or `/models` at its end, with a
 slash at its end, or with the path of the server's own API (`/api`), the right one is found, on the same host. Only then
@@ -266,7 +268,7 @@ def configuration_page() -> str:
             *map(_section, SETTINGS.values()),
             _OTHER_VARIABLES,
             variables,
-            _TAIL,
+            _TAIL.replace("PROBED", ", ".join(f"`{wire.path}`" for wire in probed_wires(known_wires()))),
         )
     )
 

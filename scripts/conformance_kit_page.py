@@ -50,7 +50,8 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
-      - run: pipx run partstream conformance my_provider.py --json report.json
+      - run: pip install wheels/partstream-*.whl   # what `make wheel` made
+      - run: partstream conformance my_provider.py --json report.json
 ```
 
 The exit code is 0 if the contract is kept, 1 if it is broken, 2 if the target cannot be tested, and 3 if the kit itself

@@ -25,6 +25,7 @@ from group_schema import extension_manifest, extension_texts
 from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
+from install_page import install_page
 from preset_types import preset_types
 from project_examples import project_examples
 from provider_template_types import provider_template_types
@@ -59,6 +60,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/hub-performance.md": hub_performance_page,
     "docs/hub-proof.md": hub_proof_page,
     "docs/inspector.md": inspector_page,
+    "docs/install.md": install_page,
     "extension/package.json": extension_manifest,
     "extension/package.nls.json": extension_texts,
     "docs/ray.md": ray_page,

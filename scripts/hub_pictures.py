@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from benchmarks.pages.measuring import browser
-from page_pictures import picture_of
+from webp import picture_as_webp
 
 from hub.page_views import admin_view
 from partstream.hub.page.assembly import file_html
@@ -37,13 +37,13 @@ def main() -> None:
         for name, scheme in _PICTURES:
             page = running.new_page(viewport={"width": 1280, "height": 1400}, color_scheme=scheme)
             page.goto(path.as_uri())
-            (_DOCS / f"{name}.webp").write_bytes(picture_of(page))
+            (_DOCS / f"{name}.webp").write_bytes(picture_as_webp(page.screenshot()))
             page.close()
         page = running.new_page(viewport={"width": 1000, "height": 740})
         # The address is that of an example: nobody is asked for it.
         page.route("**/*", _answer)
         page.goto(f"{_HUB}/hub/join#{_CODE}")
-        (_DOCS / "hub-join.webp").write_bytes(picture_of(page))
+        (_DOCS / "hub-join.webp").write_bytes(picture_as_webp(page.screenshot()))
 
 
 def _answer(route: Route) -> None:

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from benchmarks.pages.measuring import browser
-from page_pictures import picture_of
+from webp import picture_as_webp
 
 from inspector import sample_streams as streams
 from partstream.inspector.page import page_html
@@ -53,7 +53,7 @@ def main() -> None:
             page = running.new_page(viewport={"width": 1280, "height": 1180}, color_scheme=scheme)
             page.goto(path.as_uri())
             page.locator("#inspector").wait_for()
-            (_DOCS / f"{name}.webp").write_bytes(picture_of(page))
+            (_DOCS / f"{name}.webp").write_bytes(picture_as_webp(page.screenshot()))
             page.close()
 
 

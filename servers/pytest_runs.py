@@ -46,7 +46,7 @@ def report_of(
     except subprocess.TimeoutExpired as error:
         raise BrokenRunError(f"the tests took longer than {longest:g} s") from error
     if run.returncode not in {0, 1} or not report.exists():
-        last = [*(run.stdout + run.stderr).strip().splitlines(), "it said nothing"][0]
+        last = ["it said nothing", *(run.stdout + run.stderr).strip().splitlines()][-1]
         raise BrokenRunError(f"pytest ended with code {run.returncode}: {last}")
     return report.read_text(encoding="utf-8")
 

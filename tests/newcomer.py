@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLLOWS_PAGES", "Newcomer", "Said"]
 
-MOST_SECONDS: Final = 60.0
+MOST_SECONDS: Final = 120.0
 HOME: Final = "/home/you"
 """What pages call the folder of whoever follows them."""
+OF_A_PERSON: Final = re.compile(r"(?:PARTSTREAM|OPENAI|ANTHROPIC)_|.*_PROXY$", re.IGNORECASE)
+"""Variables by which whoever runs the tests has set up programs that pages start."""
 USER_FOLDERS: Final = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_CACHE_HOME": ".cache",
@@ -67,7 +69,7 @@ class Newcomer:
         self._home = folder
         self._here = folder
         self._ports = {port: _free_port() for port in ports}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
+        kept = {name: value for name, value in os.environ.items() if not OF_A_PERSON.match(name)}
         folders = {variable: str(folder / usual) for variable, usual in USER_FOLDERS.items()}
         scripts = Path(sys.executable).parent
         self._environment = kept | folders | {"HOME": str(folder), "PATH": f"{scripts}{os.pathsep}{kept['PATH']}"}

@@ -121,12 +121,15 @@ def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> N
     shown = {"changelog.md", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
     assert top == {"LICENSE.txt", "bundled", "dist", *shown}
     assert [path.name for path in (package / "l10n").iterdir()] == ["bundle.l10n.json"]
-    steps = [step for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
-    assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {
-        MANIFEST["icon"],
-        *(step["media"]["markdown"] for step in steps),
-    }
+    media = [step["media"] for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
+    texts = {one["markdown"] for one in media if "markdown" in one}
+    pictures = {path for one in media for path in one.get("image", {}).values()}
+    assert {f"media/{path.name}" for path in (package / "media").iterdir()} == {MANIFEST["icon"]} | texts | pictures
     assert [path.name for path in (package / "dist").iterdir()] == ["extension.js"]
+
+
+def test_the_readme_of_the_extension_shows_no_picture_because_vs_code_shows_none_that_is_packed() -> None:
+    assert not re.search(r"!\[|<img|<picture", (ROOT / "extension/README.md").read_text(encoding="utf-8"))
 
 
 def test_the_version_of_the_extension_is_the_packages_own() -> None:

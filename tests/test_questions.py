@@ -18,6 +18,7 @@ ASKED = {
     "What does it cost?": "docs/vscode.md#tokens-and-costs",
     "Does anything leave my machine?": "docs/vscode.md#tokens-and-costs",
     "How do I install it?": "docs/install.md",
+    "Do I need an account at GitHub?": "docs/vscode.md#without-an-account",
     "Which Python do I need?": "docs/vscode.md#how-python-is-found",
     "How do I write my own model?": "docs/providers.md#a-function-is-a-model",
     "Why is my model not in the picker?": "docs/vscode.md#when-something-is-wrong",

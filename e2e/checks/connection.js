@@ -62,6 +62,7 @@ export const CONNECTION_CHECKS = [
       for (const key of [KEY, WRONG_KEY]) assert.ok(!text.includes(key), "a key is on the page");
       assert.ok(!server.readOutputChannel().includes(WRONG_KEY), "a key is in the log");
       await panel.closeEditors();
+      await palette.clearNotifications();
     },
   },
 ];

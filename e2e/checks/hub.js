@@ -1,6 +1,6 @@
 /** A hub that is joined by a link: what a person is asked, what is left of the budget, and what a spent one says. */
 import assert from "node:assert/strict";
-import { Hub } from "../driver/hub.js";
+import { followLink, Hub } from "../driver/hub.js";
 import { PYTHON } from "../driver/session.js";
 import { until } from "../driver/wait.js";
 import { MODEL } from "./configuration.js";
@@ -17,16 +17,12 @@ export const HUB_CHECKS = [
   {
     name: "hub: a link joins it after a question that names its address, and what is left is shown",
     async run(session) {
-      const { panel, palette, server, screenshot } = session;
+      const { panel, server, screenshot } = session;
       hub = new Hub(session.processes, session.folder, PYTHON);
       await hub.start("5 USD/day");
       const link = await hub.invite();
       const [, code] = link.split("#");
-      await palette.run("Developer: Open URL");
-      await palette.answer(link);
-      // VS Code's own question, then ours, which names the address.
-      await panel.answerDialog("open this URI", "Open", () => screenshot("hub-link"));
-      const asked = await panel.answerDialog("Join the hub at", "Join", () => screenshot("hub-join"));
+      const asked = await followLink(session, link, screenshot);
       assert.ok(asked.includes(`Join the hub at ${hub.url}?`), asked);
       await panel.answerNotification(`You have joined ${groupName()} as ${hub.person}`, "Open Chat");
       const { apiKey, ...group } = server.readGroups().find(({ name }) => name === groupName());

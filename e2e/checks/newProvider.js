@@ -50,7 +50,7 @@ export const NEW_PROVIDER_CHECKS = [
       await palette.run("Partstream: Help…");
       const page = await wizard.shows("Restart Python Process");
       await screenshot("help");
-      for (const label of ["Add Models…", "New Provider File…", "Show Log", "Copy Debug Information"]) {
+      for (const label of ["Add Models…", "Test Connection…", "Show Log", "Report Issue…", "Copy Debug Information"]) {
         assert.ok(page.includes(label), `${label} is not on the page: ${page}`);
       }
       await wizard.choose("Get Started");
@@ -58,6 +58,10 @@ export const NEW_PROVIDER_CHECKS = [
       // Python runs by then, so the first step has its mark.
       await panel.page.locator(".gettingStartedContainer .codicon-getting-started-step-checked:visible").first().waitFor();
       await screenshot("help-walkthrough");
+      await panel.page.locator(".gettingStartedContainer .getting-started-step", { hasText: "Say hello" }).first().click();
+      const picture = panel.page.locator(".gettingStartedContainer .getting-started-media img").first();
+      await until("the packed picture", () => picture.evaluate(({ naturalWidth }) => naturalWidth > 0).catch(() => false));
+      await screenshot("help-walkthrough-picture");
     },
   },
 ];

@@ -14,6 +14,7 @@ const LOADING = `${PANEL} .chat-response-loading`;
 const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
 const WAITING_ITEM = '.part.statusbar .statusbar-item[id$="partstream.waiting"]';
 const HUB_ITEM = '.part.statusbar .statusbar-item[id$="partstream.hub"]';
+const WINDOW = { viewport: { width: 1400, height: 900 } };
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -35,13 +36,31 @@ export class ChatPanel {
   #page;
 
   /** Opens VS Code with a folder in a browser of its own. */
-  async open(url, workspace, executable) {
+  async open(url, workspace, executable, window = WINDOW) {
     this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
-    this.#page = await this.#browser.newPage({ viewport: { width: 1400, height: 900 } });
+    this.#page = await this.#browser.newPage(window);
     this.#page.setDefaultTimeout(CLICK_LIMIT);
     await this.#enableChat(url);
     await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: OPEN_LIMIT });
     await this.#input.waitFor({ timeout: OPEN_LIMIT });
+  }
+
+  /** Drags the panel's left side until the panel is so many pixels wide, as near as the window lets it. */
+  async widen(pixels) {
+    const part = this.#page.locator(".part.auxiliarybar");
+    const { x, width } = await part.boundingBox();
+    const sashes = await Promise.all((await this.#page.locator(".monaco-sash.vertical").all()).map((one) => one.boundingBox()));
+    const away = (sash) => Math.abs(sash.x + sash.width / 2 - x);
+    const [sash] = sashes.filter((one) => one?.height > 0).sort((one, other) => away(one) - away(other));
+    const from = { x: sash.x + sash.width / 2, y: sash.y + sash.height / 3 };
+    await this.#page.mouse.move(from.x, from.y);
+    await this.#page.mouse.down();
+    await this.#page.mouse.move(from.x + width - pixels, from.y, { steps: 10 });
+    await this.#page.mouse.up();
+    await until("the panel to be wider", async () => (await part.boundingBox()).width > width, {
+      limit: 5000,
+      describe: () => JSON.stringify(sashes),
+    });
   }
 
   /** Loads the window anew, by VS Code's own command, which `palette` runs: VS Code first writes down what is open. */
@@ -80,6 +99,16 @@ export class ChatPanel {
     );
   }
 
+  /** Opens the picker with all models, also those that VS Code puts behind another row. */
+  async openWholePicker() {
+    await this.openPicker("");
+    const others = this.#page.locator(".action-widget .monaco-list-row", { hasText: "Other Models" });
+    const rows = this.#page.locator(".action-widget .monaco-list-row");
+    const before = await rows.count();
+    await others.click();
+    await until("the other models", async () => (await rows.count()) > before);
+  }
+
   /**
    * Chooses a model in the picker, and waits until the picker shows it.
    *
@@ -101,9 +130,19 @@ export class ChatPanel {
 
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
   async send(text) {
-    const before = await this.#lastRow();
+    await this.write(text);
+    await this.sendWritten();
+  }
+
+  /** Writes a message, and does not send it. */
+  async write(text) {
     await this.#input.click();
     await this.#page.keyboard.insertText(text);
+  }
+
+  /** Sends what was written. */
+  async sendWritten() {
+    const before = await this.#lastRow();
     await this.#page.keyboard.press("Enter");
     await until("the question to be taken", async () => (await this.#lastRow()) > before, {
       describe: async () => `row ${await this.#lastRow()} after row ${before}, and the input says ${await this.#input.innerText()}`,
@@ -192,10 +231,20 @@ export class ChatPanel {
     return (await this.#page.locator(HUB_ITEM).getAttribute("class")) ?? "";
   }
 
-  /** Gives what the tooltip of that item says, after `look`; it covers the chat as long as the mouse is there. */
+  /** Gives what the tooltip of that item says, after `look`. */
   async tooltipOfBudget(look) {
-    await this.#page.locator(HUB_ITEM).hover();
-    const said = await this.#hovered(".workbench-hover", "Open the Hub's Page", look);
+    return this.#tooltipOf(HUB_ITEM, "Open the Hub's Page", look);
+  }
+
+  /** Gives what the tooltip of the item of token usage says, after `look`. */
+  async tooltipOfUsage(look) {
+    return this.#tooltipOf(USAGE_ITEM, "Show Token Usage", look);
+  }
+
+  /** A tooltip covers the chat as long as the mouse is there. */
+  async #tooltipOf(item, text, look) {
+    await this.#page.locator(item).hover();
+    const said = await this.#hovered(".workbench-hover", text, look);
     await this.#page.mouse.move(700, 300);
     await this.#page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
     return said;
@@ -280,9 +329,14 @@ export class ChatPanel {
     return said;
   }
 
+  /** The item of the status bar that says `text`, if there is one. */
+  statusItem(text) {
+    return this.#page.locator(".statusbar-item:visible", { hasText: text });
+  }
+
   /** Waits until the status bar has an item of ours that says `text`. */
   async showsInStatusBar(text) {
-    await this.#page.locator(".statusbar-item", { hasText: text }).waitFor();
+    await this.statusItem(text).waitFor();
   }
 
   /** What a screen reader says of our items of the status bar. */
@@ -297,9 +351,9 @@ export class ChatPanel {
     return Number(/Errors: (\d+)/.exec(label ?? "")?.[1] ?? 0);
   }
 
-  async screenshot(file) {
+  async screenshot(file, clip) {
     mkdirSync(dirname(file), { recursive: true });
-    await this.#page.screenshot({ path: file });
+    await this.#page.screenshot({ path: file, clip });
   }
 
   /**

@@ -31,14 +31,13 @@ export class CodeServer {
   #server;
   url = "";
 
-  constructor(processes, folder) {
+  /** `workspace` is the folder that VS Code opens; without it, one in `folder`. */
+  constructor(processes, folder, workspace = join(folder, "workspace")) {
     this.#processes = processes;
     this.#folder = folder;
-    for (const name of ["extensions", "data/User", "workspace"]) mkdirSync(join(folder, name), { recursive: true });
-  }
-
-  get workspace() {
-    return join(this.#folder, "workspace");
+    this.workspace = workspace;
+    for (const name of ["extensions", "data/User"]) mkdirSync(join(folder, name), { recursive: true });
+    mkdirSync(workspace, { recursive: true });
   }
 
   get extensionsFolder() {
@@ -78,7 +77,12 @@ export class CodeServer {
   /** Installs a packed extension the way a person does on the command line. */
   async installPackage(file) {
     if (!existsSync(file)) throw new Error(`there is no extension package ${file}`);
-    return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), "--install-extension", file]);
+    return this.command(["--install-extension", file]);
+  }
+
+  /** Runs the command `code` with these arguments, and gives what it printed. */
+  command(commandArguments) {
+    return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), ...commandArguments]);
   }
 
   async start(environment = {}) {

@@ -6,6 +6,17 @@ import { until } from "./wait.js";
 
 const START_LIMIT = 30_000;
 
+/**
+ * Follows a link to join a hub, and gives what the extension's box says: first VS Code asks, then the extension, which
+ * names the address. `look` is told which of the two boxes waits, `hub-link` or `hub-join`.
+ */
+export async function followLink({ panel, palette }, link, look) {
+  await palette.run("Developer: Open URL");
+  await palette.answer(link);
+  await panel.answerDialog("open this URI", "Open", () => look("hub-link"));
+  return panel.answerDialog("Join the hub at", "Join", () => look("hub-join"));
+}
+
 export class Hub {
   #processes;
   #folder;

@@ -40,6 +40,12 @@ export class Palette {
     await row.click();
   }
 
+  /** Takes away the notifications that are shown: they lie over the box in which a message is written. */
+  async clearNotifications() {
+    await this.run("Notifications: Clear All Notifications");
+    await this.#page.locator(".notifications-toasts .notification-list-item").first().waitFor({ state: "detached" });
+  }
+
   /** Answers what VS Code asks in the same box: a text, or the first of its choices that fits. */
   async answer(text) {
     await this.input.waitFor();

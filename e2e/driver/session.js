@@ -23,13 +23,17 @@ export class Session {
   upstream = new Upstream();
   panel = new ChatPanel();
 
-  /** `artifacts` is where screenshots and the logs of a failed run go; what an earlier run left there goes away. */
-  constructor(artifacts) {
+  /**
+   * `artifacts` is where screenshots and the logs of a failed run go; what an earlier run left there goes away.
+   *
+   * `folder` is one that somebody made and keeps; without it, one is made and goes away. VS Code opens `workspace`.
+   */
+  constructor(artifacts, { folder, workspace } = {}) {
     this.artifacts = artifacts;
-    this.folder = mkdtempSync(join(tmpdir(), "partstream-e2e-"));
-    this.server = new CodeServer(this.processes, this.folder);
+    this.folder = folder ?? mkdtempSync(join(tmpdir(), "partstream-e2e-"));
+    this.server = new CodeServer(this.processes, this.folder, workspace);
     this.consumer = new Consumer(this.folder);
-    process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
+    if (!folder) process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
     rmSync(artifacts, { recursive: true, force: true });
     mkdirSync(artifacts, { recursive: true });
   }
@@ -38,9 +42,10 @@ export class Session {
    * Starts everything and returns when the chat panel is there.
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
-   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then.
+   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window` is the
+   * browser's window, as the browser driver takes it.
    */
-  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}) }) {
+  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
     this.server.writeGroups(groups(this));
     this.server.writeSettings(settings(this));
@@ -52,15 +57,16 @@ export class Session {
       // What the machine's own Partstream remembers stays out of the run, and the run out of it.
       PARTSTREAM_DATA: join(this.folder, "partstream-data"),
     });
-    await this.panel.open(this.server.url, this.server.workspace, findBrowser());
+    await this.panel.open(this.server.url, this.server.workspace, findBrowser(), window);
     this.palette = new Palette(this.panel.page);
     this.wizard = new Wizard(this.panel.page, this.palette);
     this.models = new ModelsEditor(this.panel.page, this.palette);
     this.webviews = new Webviews(this.panel.page, PYTHON);
   }
 
-  screenshot = async (name) => {
-    await this.panel.screenshot(join(this.artifacts, `${name}.png`));
+  /** A picture of the window, or of the part of it that `clip` is, among the artefacts. */
+  screenshot = async (name, clip) => {
+    await this.panel.screenshot(join(this.artifacts, `${name}.png`), clip);
   };
 
   /** Ends all that was started. The logs go into the artefacts when `keepLogs` says so. */

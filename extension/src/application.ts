@@ -1,13 +1,12 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
-import { join } from "node:path";
 import type { ExtensionContext } from "vscode";
 import type { AddModels } from "./addModels/command";
-import { Backend } from "./backend";
+import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
 import { debugInformation } from "./debugInformation";
 import { type Remedy, sentenceOf } from "./errors";
-import { inFolderThatExists, type Plan, sidecarCommand } from "./launch";
+import type { Plan } from "./launch";
 import { GroupNames } from "./groupNames";
 import { Log } from "./log";
 import { FirstLoads } from "./newProvider/firstLoads";
@@ -15,33 +14,26 @@ import { Notifier } from "./notifier";
 import type { Ask } from "./pages";
 import { planSurroundings } from "./planSurroundings";
 import { ProcessNews } from "./processNews";
-import {
-  type DidAnswerParams,
-  type DidRecordParams,
-  type InitializeParams,
-  PROTOCOL_VERSION,
-  type ProviderDidLoadParams,
-  type TokenCountsDidChangeParams,
-  type TryServerResult,
-} from "./protocol.generated";
+import type { TryServerResult } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { runIn } from "./python";
 import { Redactor } from "./redaction";
 import { resolveConfiguration } from "./settings";
 import { SettingsNews } from "./settingsNews";
-import { Sidecar } from "./sidecar";
+import type { Sidecar } from "./sidecar";
 import { Spacing } from "./spacing";
+import { startSidecar } from "./startSidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
-import { createConnectionTest } from "./vscodeConnectionTest";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
+import { createTroubles } from "./vscodeTroubles";
 import { createAddModels, manage } from "./vscodeWizard";
 import { WaitingItem } from "./waitingItem";
 
@@ -89,9 +81,13 @@ export class Application {
     log: this.#log.info,
   });
   readonly #answers = this.#answerParts.answers;
-  readonly #connection = createConnectionTest({
+  readonly #troubles = createTroubles({
     ask: this.#ask,
-    lists: () => this.#backend.models.lists,
+    extension: () => this.context.extension,
+    isRunning: () => this.#backend.process !== undefined,
+    debugInformation: () => this.#debugInformation(),
+    process: () => this.#processNews.problem,
+    models: () => this.#backend.models,
     loads: () => this.#loadProblems.problems.loads,
     redact: (text) => this.#redactor.redact(text),
     addModels: () => this.#addModels.run(),
@@ -118,21 +114,7 @@ export class Application {
         storage: context.globalState,
         clock: SYSTEM_CLOCK,
       },
-      {
-        started: () => this.#started(),
-        unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
-        processFailed: (error, wasRunning) => this.#processNews.failed(error, wasRunning),
-        changed: this.#events.request,
-        otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
-        failed: (group, sentence, error) =>
-          this.#processNews.listFailed(group !== null, sentence, error, this.#backend.state === "running"),
-        forgotten: (groupId) => {
-          this.#loadProblems.problems.forget(groupId);
-          this.#hubs.budgets.forgotten(groupId);
-        },
-        hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
-        counted: (groups) => void this.#addModels.counted(groups),
-      },
+      this.#backendListener,
     );
     this.#addModels = createAddModels(context, this.#tryServer, (error) => this.#notifier.tell(sentenceOf(error)));
     this.#hubs = createHubs({
@@ -151,7 +133,7 @@ export class Application {
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
       ...this.#answerParts.disposables,
-      ...this.#connection.disposables,
+      ...this.#troubles.disposables,
       ...this.#hubs.disposables,
       api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
@@ -165,11 +147,32 @@ export class Application {
     );
   }
 
+  readonly #backendListener: BackendListener = {
+    started: () => this.#started(),
+    unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
+    processFailed: (error, wasRunning) => {
+      this.#processNews.failed(error, wasRunning);
+      this.#troubles.item.refresh();
+    },
+    changed: this.#events.request,
+    otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
+    failed: (group, sentence, error) =>
+      this.#processNews.listFailed(group !== null, sentence, error, this.#backend.state === "running"),
+    forgotten: (groupId) => {
+      this.#loadProblems.problems.forget(groupId);
+      this.#hubs.budgets.forgotten(groupId);
+      this.#troubles.item.refresh();
+    },
+    hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
+    counted: (groups) => void this.#addModels.counted(groups),
+    fetched: () => this.#troubles.item.refresh(),
+  };
+
   readonly #commands: Readonly<Record<string, () => unknown>> = {
     "partstream.addModels": () => this.#addModels.run(),
     "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.manage": manage,
-    "partstream.testConnection": () => this.#connection.test.run(),
+    "partstream.testConnection": () => this.#troubles.test.run(),
     "partstream.help": help,
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
@@ -179,7 +182,8 @@ export class Application {
     "partstream.inspectLastAnswer": () => this.#answers.inspect(null),
     "partstream.recordNextAnswer": () => this.#answers.recording.arm(),
     "partstream.cancelRecording": () => this.#answers.recording.cancel(),
-    "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
+    "partstream.reportIssue": () => this.#troubles.report.run(),
+    "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
     "partstream.manageModels": api.manageModels,
     "partstream.editGroups": api.editGroups,
     "partstream.choosePython": api.choosePython,
@@ -189,6 +193,7 @@ export class Application {
   async close(): Promise<void> {
     this.#events.cancel();
     this.#hubs.budgets.close();
+    this.#troubles.item.close();
     await this.#backend.close();
     this.#children.killAll();
   }
@@ -230,37 +235,28 @@ export class Application {
     return this.#backend.use((sidecar) => sidecar.request("languageModels/tryServer", { configuration }));
   };
 
-  async #start(plan: Plan, { limit, abandoned }: Start): Promise<Sidecar> {
-    const { executable, version, source } = plan.python;
-    this.#log.info(`starting Python ${version} at ${executable} (${source})`);
-    const libraries = join(this.context.extensionPath, "bundled", "libs");
-    const command = inFolderThatExists(sidecarCommand(plan, libraries, process.env), libraries, this.#log.warning);
-    const listener = {
-      log: this.#log.add.bind(this.#log),
-      modelsDidChange: (groupId: string | null) => this.#backend.models.invalidate(groupId),
-      tokenCountsDidChange: ({ group, models }: TokenCountsDidChangeParams) =>
-        this.#counts.forget(models.map((model) => modelKey(group, model))),
-      didAnswer: (usage: DidAnswerParams) => this.#answers.answered(usage),
-      didRecord: (recorded: DidRecordParams) => void this.#answers.recording.recorded(recorded),
-      providerDidLoad: (load: ProviderDidLoadParams) => {
-        this.#loadProblems.problems.told(load);
-        this.#firstLoads.told(load);
-      },
-    };
+  #start(plan: Plan, start: Start): Promise<Sidecar> {
     this.#loadProblems.problems.processStarted();
-    const sidecar = await Sidecar.start(command, this.#initializeParams(plan), listener, {
-      limit,
-      abandoned,
+    return startSidecar(plan, start, {
+      folder: this.context.extensionPath,
+      version: this.#version,
+      vscodeVersion: api.vscodeVersion,
+      log: this.#log,
       children: this.#children,
+      followLogLevel: (tell) => api.followLogLevel(this.#channel, tell),
+      listener: {
+        log: this.#log.add.bind(this.#log),
+        modelsDidChange: (groupId) => this.#backend.models.invalidate(groupId),
+        tokenCountsDidChange: ({ group, models }) => this.#counts.forget(models.map((model) => modelKey(group, model))),
+        didAnswer: (usage) => this.#answers.answered(usage),
+        didRecord: (recorded) => void this.#answers.recording.recorded(recorded),
+        providerDidLoad: (load) => {
+          this.#loadProblems.problems.told(load);
+          this.#firstLoads.told(load);
+          this.#troubles.item.refresh();
+        },
+      },
     });
-    const following = api.followLogLevel(this.#channel, (level) => sidecar.notify("setLogLevel", { level }));
-    void sidecar.ended.then(() => void following.dispose());
-    return sidecar;
-  }
-
-  #initializeParams({ configuration }: Plan): InitializeParams {
-    const clientInfo = { name: "partstream-vscode", version: this.#version };
-    return { protocolVersion: PROTOCOL_VERSION, clientInfo, vscodeVersion: api.vscodeVersion, configuration };
   }
 
   #restart(): void {
@@ -274,6 +270,7 @@ export class Application {
   #started(): void {
     this.#notifier.reset();
     this.#processNews.started();
+    this.#troubles.item.refresh();
     this.#answers.recording.processStarted();
     this.#settingsNews.ignored(api.readLocalValues(), api.remoteName());
   }
@@ -283,8 +280,10 @@ export class Application {
     for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
-  #debugInformation(): Promise<string> {
-    return debugInformation(this.#backend, { ...api.facts(), extensionVersion: this.#version }, this.#log.warning);
+  /** Without keys. */
+  async #debugInformation(): Promise<string> {
+    const host = { ...api.facts(), extensionVersion: this.#version };
+    return this.#redactor.redact(await debugInformation(this.#backend, host, this.#log.warning));
   }
 
   get #version(): string {

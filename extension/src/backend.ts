@@ -63,6 +63,7 @@ export class Backend<Process extends Serving> {
         otherModels: (groupId, modelIds) => listener.otherModels(groupId, modelIds),
         failed: (group, sentence, error) => listener.failed(group, sentence, error),
         counted: (groups) => listener.counted(groups),
+        fetched: () => listener.fetched(),
         forgotten: (group) => {
           this.process?.notify("languageModels/forgetGroup", { group });
           listener.forgotten(group);

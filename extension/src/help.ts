@@ -44,6 +44,11 @@ const trouble = (): readonly Help[] => [
     value: to("partstream.copyDebugInformation"),
   },
   {
+    label: l10n.t("Report Issue…"),
+    description: l10n.t("a file to send, with the last answer if you want"),
+    value: to("partstream.reportIssue"),
+  },
+  {
     label: l10n.t("Restart Python Process"),
     description: l10n.t("and look for Python again"),
     value: to("partstream.restart"),

@@ -30,6 +30,8 @@ export interface ModelListListener {
   otherModels(groupId: string | null, modelIds: readonly string[]): void;
   /** VS Code does not have the group any more. */
   forgotten(groupId: string): void;
+  /** A fetch has ended, well or not. */
+  fetched(): void;
   /** VS Code has asked for all groups that there are. */
   counted(groups: number): void;
   /**
@@ -46,6 +48,8 @@ export interface ListView {
   readonly models: Models;
   /** Why the last fetch brought no list, or not all of it. */
   readonly error: Error | undefined;
+  /** What the process said of the providers that failed in the last fetch. */
+  readonly failures: readonly ProviderError[];
 }
 
 interface Known {
@@ -57,6 +61,7 @@ interface Known {
   models: Models | undefined;
   freshUntil: number;
   error: Error | undefined;
+  failures: readonly ProviderError[];
   /** The calls that wait for the first list; they need no event. */
   waiting: Set<() => void>;
   /** Whether the first list was waited for, and did not come in time: nobody waits for it a second time. */
@@ -105,7 +110,12 @@ export class ModelList {
 
   /** Every list, with what is wrong with it. */
   get lists(): readonly ListView[] {
-    return [...this.#groups.values()].map(({ group, models, error }) => ({ group, models: models ?? [], error }));
+    return [...this.#groups.values()].map(({ group, models, error, failures }) => ({
+      group,
+      models: models ?? [],
+      error,
+      failures,
+    }));
   }
 
   /** The ids in a group's last list, which may be from before this start. */
@@ -177,6 +187,7 @@ export class ModelList {
       models: this.#stored.get(key),
       freshUntil: -1,
       error: undefined,
+      failures: [],
       waiting: new Set(),
       isWaitedFor: false,
       silent: true,
@@ -225,16 +236,19 @@ export class ModelList {
     if (result instanceof Error) this.#failed(known, result);
     else this.#fetched(known, result);
     known.freshUntil = this.clock.now() + FRESH_FOR;
+    this.listener.fetched();
     for (const end of [...known.waiting]) end();
     this.#happened(known, "fetched");
   }
 
   #failed(known: Known, error: Error): void {
     known.error = error;
+    known.failures = [];
     this.listener.failed(known.group, error.message, undefined);
   }
 
   #fetched(known: Known, { models, errors }: InformationResult): void {
+    known.failures = errors;
     known.error = errors[0] && new Error(withAdvice(known.group, errors[0]));
     for (const error of errors) {
       this.listener.failed(known.group, `${error.provider}: ${withAdvice(known.group, error)}`, error);

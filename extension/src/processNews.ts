@@ -14,17 +14,22 @@ export interface ProcessNewsParts {
 }
 
 export class ProcessNews {
-  /** Whether a notification about a start that failed may still be on the screen. */
-  #saidNotRunning = false;
+  #problem: SidecarError | undefined;
 
   constructor(private readonly parts: ProcessNewsParts) {}
+
+  /** Why no process runs, as it was told; undefined where one runs or will by itself. */
+  get problem(): SidecarError | undefined {
+    return this.#problem;
+  }
 
   started(): void {
     this.parts.setReady(true);
     // A notification cannot be taken back: the person learns that the problem is solved.
-    if (this.#saidNotRunning)
+    if (this.#problem) {
       this.parts.inform(l10n.t("Partstream's Python process is running now: the problem is solved."));
-    this.#saidNotRunning = false;
+    }
+    this.#problem = undefined;
   }
 
   /** The process crashed, could not be started, or was refused. */
@@ -35,7 +40,7 @@ export class ProcessNews {
     // The chat shows a crash during a request, and the next start may succeed; nothing else shows a failed start.
     if (wasRunning && !isRefused) return;
     this.parts.tell(error.message, isRefused ? error.remedy : "choose Python");
-    this.#saidNotRunning = true;
+    this.#problem = error;
   }
 
   /** A list has failed; `error` is what the process said, which it has logged. */

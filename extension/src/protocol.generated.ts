@@ -204,18 +204,32 @@ export interface ShareForm {
   endings: string[];
 }
 
-/** The recording to share, as for the preview, and the name of the file, whose ending says its form. */
+/**
+ * The recording to share, as for the preview, and the name of the file, whose ending says its form.
+ *
+ * With `isLast` true it is the answer of the last preview that asked for it.
+ */
 export interface ShareParams {
   path: string | null;
+  isLast?: boolean;
   name: string;
 }
 
-/** The recording to share: its file, or null for the answer that was inspected last. */
+/**
+ * The recording to share: its file, or null for the answer that was inspected last.
+ *
+ * With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
+ */
 export interface SharePreviewParams {
   path: string | null;
+  isLast?: boolean;
 }
 
-/** What a file to share will hold, in words, and the forms that it may have. */
+/**
+ * What a file to share will hold, in words, and the forms that it may have.
+ *
+ * The words are empty where `isLast` was asked for and no answer is in memory.
+ */
 export interface SharePreviewResult {
   preview: string;
   forms: ShareForm[];
@@ -582,12 +596,13 @@ export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | 
  * A provider that could not list its models; the log has its traceback.
  *
  * `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
- * models that were known before must not be shown any more: the server refuses the key, or wants one. `isLoadProblem`
- * tells that `languageModels/providerDidLoad` has told the same.
+ * models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
+ * person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same.
  */
 export interface ProviderError {
   provider: string;
   message: string;
+  kind: ServerProblemKind;
   isLoadProblem?: boolean;
   code?: LanguageModelErrorCode;
 }

@@ -7,7 +7,13 @@
 import * as l10n from "@vscode/l10n";
 import { sentenceOf } from "./errors";
 import type { Ask } from "./pages";
-import type { DidRecordParams, RecordedFile, ShareForm } from "./protocol.generated";
+import type {
+  DidRecordParams,
+  RecordedFile,
+  ShareForm,
+  SharePreviewParams,
+  SharePreviewResult,
+} from "./protocol.generated";
 
 /** The name that the dialog proposes; its ending says the form. */
 const PROPOSED = "answer.partstream.zip";
@@ -45,7 +51,28 @@ export interface RecordingWorld {
 /** A place that a person has chosen for a file. */
 export interface SaveTarget {
   readonly name: string;
+  /** The whole path. */
+  readonly path: string;
   readonly write: (content: Uint8Array) => Promise<void>;
+  /** Writes another file beside it, in place of none that is there; gives its whole path. */
+  readonly writeBeside: (name: string, content: Uint8Array) => Promise<string>;
+}
+
+/** What it takes to save an answer that can be shared. */
+export type SharingWorld = Pick<RecordingWorld, "ask" | "confirm" | "whereToSave">;
+
+/** Saves an answer without keys and texts, after saying what will be in it; gives the place, undefined for none. */
+export async function saveToShare(
+  { ask, confirm, whereToSave }: SharingWorld,
+  answer: SharePreviewParams,
+  { preview, forms }: SharePreviewResult,
+): Promise<SaveTarget | undefined> {
+  if (!(await confirm(l10n.t("What the file to share holds"), preview, l10n.t("Save…")))) return undefined;
+  const target = await whereToSave(PROPOSED, forms);
+  if (!target) return undefined;
+  const { content } = await ask("languageModels/share", { ...answer, name: target.name });
+  await target.write(Buffer.from(content, "base64"));
+  return target;
 }
 
 export class Recording {
@@ -87,12 +114,7 @@ export class Recording {
   /** Saves a recording, or for null the inspected answer, without keys and texts, after saying what will be in it. */
   async share(path: string | null): Promise<void> {
     try {
-      const { preview, forms } = await this.world.ask("languageModels/sharePreview", { path });
-      if (!(await this.world.confirm(l10n.t("What the file to share holds"), preview, l10n.t("Save…")))) return;
-      const target = await this.world.whereToSave(PROPOSED, forms);
-      if (!target) return;
-      const { content } = await this.world.ask("languageModels/share", { path, name: target.name });
-      await target.write(Buffer.from(content, "base64"));
+      await saveToShare(this.world, { path }, await this.world.ask("languageModels/sharePreview", { path }));
     } catch (error) {
       this.world.notify(sentenceOf(error));
     }

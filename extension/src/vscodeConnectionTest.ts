@@ -14,7 +14,9 @@ import { VSCodeDialog } from "./vscodeWizard";
 
 export interface ConnectionTestSurroundings {
   readonly ask: Ask;
+  /** Every list that is known. */
   readonly lists: () => readonly ListView[];
+  /** The last load of every provider. */
   readonly loads: () => readonly Load[];
   readonly redact: (text: string) => string;
   readonly addModels: () => unknown;

@@ -29,17 +29,42 @@ async function choose(message: string, buttons: readonly string[]): Promise<stri
   return vscode.window.showInformationMessage(message, ...buttons);
 }
 
-async function confirm(message: string, detail: string, button: string): Promise<boolean> {
+/** Shows a text in a dialog that waits; tells whether the person pressed the button. */
+export async function confirm(message: string, detail: string, button: string): Promise<boolean> {
   return (await vscode.window.showInformationMessage(message, { modal: true, detail }, button)) === button;
 }
 
-async function whereToSave(proposed: string, forms: readonly ShareForm[]): Promise<SaveTarget | undefined> {
+/** Asks where to save a file. */
+export async function whereToSave(proposed: string, forms: readonly ShareForm[]): Promise<SaveTarget | undefined> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());
   const defaultUri = vscode.Uri.joinPath(folder, proposed);
   const filters = Object.fromEntries(forms.map(({ name, endings }) => [name, endings]));
-  const uri = await vscode.window.showSaveDialog({ title: l10n.t("Save a recording to share"), defaultUri, filters });
+  const uri = await vscode.window.showSaveDialog({ title: l10n.t("Save to share"), defaultUri, filters });
   if (!uri) return undefined;
-  return { name: posix.basename(uri.path), write: async (content) => vscode.workspace.fs.writeFile(uri, content) };
+  return {
+    name: posix.basename(uri.path),
+    path: uri.fsPath,
+    write: async (content) => vscode.workspace.fs.writeFile(uri, content),
+    writeBeside: (name, content) => writeNew(vscode.Uri.joinPath(uri, ".."), name, content),
+  };
+}
+
+/** Writes a file into a folder; where one of that name is there, under a name with a number. Gives its whole path. */
+async function writeNew(folder: vscode.Uri, name: string, content: Uint8Array): Promise<string> {
+  const { name: stem, ext } = posix.parse(name);
+  for (let number = 1; ; number++) {
+    const uri = vscode.Uri.joinPath(folder, number === 1 ? name : `${stem}-${number}${ext}`);
+    if (await isThere(uri)) continue;
+    await vscode.workspace.fs.writeFile(uri, content);
+    return uri.fsPath;
+  }
+}
+
+async function isThere(uri: vscode.Uri): Promise<boolean> {
+  return Promise.resolve(vscode.workspace.fs.stat(uri)).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Shows the file in the system's own window of files; a VS Code in a browser has none, and gets the path to paste. */

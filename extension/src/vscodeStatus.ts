@@ -2,6 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
+import { TROUBLE_COMMANDS, type TroubleView } from "./troubles";
 import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
@@ -56,6 +57,18 @@ export function showItem(
   item.tooltip = view.tooltip;
   item.accessibilityInformation = { label: `${item.name ?? ""}: ${view.text.replace(ICONS, "")}` };
   item.show();
+}
+
+/** A status bar item that runs a command when clicked, and a function that shows a view in it, or hides it for undefined. */
+export function createTroubleItem(command: string): {
+  readonly item: vscode.StatusBarItem;
+  readonly show: (view: TroubleView | undefined) => void;
+} {
+  const item = vscode.window.createStatusBarItem("partstream.trouble", vscode.StatusBarAlignment.Right, 103);
+  item.name = l10n.t("Partstream Problems");
+  item.command = command;
+  const commands = TROUBLE_COMMANDS.map(([, enabled]) => enabled);
+  return { item, show: (view) => showFullness(item, view && { ...view, fullness: "warning" }, commands) };
 }
 
 /** A status bar item for what answers wait for; hidden until it shows something. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { toolTexts } from "../src/vscodeApi";
 import { settled } from "./testClock";
 import { answer, fakePython, models, NEW, OLD, start, until } from "./applicationWorld";
-import { env, set, world } from "./vscodeModule";
+import { env, set, shownItem, world } from "./vscodeModule";
 
 test("without a Python one notification says what was tried; once one is set the models appear", async () => {
   set("python", OLD);
@@ -101,16 +101,16 @@ test("the debug information says what runs and what was tried, and no key", asyn
 test("the status bar says what the last answer took, in the colour of a full input, until the setting hides it", async () => {
   set("python", NEW);
   const provider = start();
-  assert.equal(world.status, undefined);
+  assert.equal(shownItem("usage"), undefined);
   await answer(provider);
-  await until(() => world.status !== undefined);
-  assert.deepEqual(world.status, {
+  await until(() => shownItem("usage") !== undefined);
+  assert.deepEqual(shownItem("usage"), {
     text: "$(symbol-number) 950 in · 20 out · 50% cached · $0.13",
     background: "statusBarItem.errorBackground",
   });
   assert.equal(world.heard.get("partstream.usage"), "Partstream Token Usage: 950 in · 20 out · 50% cached · $0.13");
   set("usageInStatusBar", false);
-  assert.equal(world.status, undefined);
+  assert.equal(shownItem("usage"), undefined);
 });
 
 test("without a Python the command says why there is no page", async () => {
@@ -154,8 +154,12 @@ test("a provider file that breaks is one notification that opens it, a problem, 
   const before = listings();
   world.watched.get("/models/parrot.py")?.();
   await until(() => listings() > before);
+  assert.deepEqual(shownItem("trouble"), {
+    text: "$(warning) Partstream: parrot.py line 4",
+    background: "statusBarItem.warningBackground",
+  });
   await answer(provider, "mends");
-  assert.deepEqual(world.problems, []);
+  assert.deepEqual([world.problems, shownItem("trouble")], [[], undefined]);
 });
 
 test("a setting that a remote window does not take is said once", async () => {

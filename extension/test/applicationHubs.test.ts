@@ -4,7 +4,7 @@ import type { PartstreamProvider } from "../src/provider";
 import { answer, NEW, start, until } from "./applicationWorld";
 import { GOOD_CODE, HUB_KEY } from "./fakeHubs";
 import { settled } from "./testClock";
-import { set, world } from "./vscodeModule";
+import { set, shownItem, world } from "./vscodeModule";
 
 const HUB = "https://hub.example.com";
 const link = (hub = HUB, code = GOOD_CODE): { path: string; query: string; fragment: string } => ({
@@ -81,15 +81,15 @@ test("what is left stands in the status bar and the picker, and follows each ans
   let changes = 0;
   provider.onDidChangeLanguageModelChatInformation(() => changes++);
   await ofHub(provider);
-  await until(() => world.budget !== undefined);
-  assert.deepEqual(world.budget, { text: "$(credit-card) $5.00 of $5.00 left today", background: undefined });
+  await until(() => shownItem("hub") !== undefined);
+  assert.deepEqual(shownItem("hub"), { text: "$(credit-card) $5.00 of $5.00 left today", background: undefined });
   await until(() => changes > 0);
   const [model] = await ofHub(provider);
   assert.equal(model?.detail, "hub.example.com · $5.00 of $5.00 left today");
   assert.match(model.tooltip ?? "", /^Budget: \$5\.00 of \$5\.00 left today$/);
   assert.ok(model);
   await answer(provider, "echo", model);
-  await until(() => world.budget?.text === "$(credit-card) $4.00 of $5.00 left today");
+  await until(() => shownItem("hub")?.text === "$(credit-card) $4.00 of $5.00 left today");
   world.commands.get("partstream.openHubPage")?.();
   assert.deepEqual(world.browsed, [`${HUB}/hub`]);
 });
@@ -104,7 +104,7 @@ test("without a hub nobody is asked for budgets, and the command says that there
   world.windowState.fire({ focused: false });
   world.windowState.fire({ focused: true });
   await settled();
-  assert.equal(world.budget, undefined);
+  assert.equal(shownItem("hub"), undefined);
   assert.doesNotMatch(world.lines.join("\n"), /asking the hub/);
   world.commands.get("partstream.openHubPage")?.();
   assert.deepEqual(world.browsed, []);

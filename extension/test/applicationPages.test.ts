@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answer, models, NEW, OLD, start, until } from "./applicationWorld";
-import { Panel, set, world } from "./vscodeModule";
+import { Panel, set, shownItem, world } from "./vscodeModule";
 
 const USAGE = "partstream.usage";
 const show = (): unknown => world.commands.get("partstream.showUsage")?.();
@@ -80,6 +80,6 @@ test("a page that is closed is not made any more, and what it was never allowed 
   assert.equal(world.lines.filter((line) => line.includes("ignored a message of the page usage")).length, 4);
   panel?.dispose();
   await answer(provider);
-  await until(() => world.status !== undefined);
+  await until(() => shownItem("usage") !== undefined);
   assert.deepEqual(panel?.posted, []);
 });

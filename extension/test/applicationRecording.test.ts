@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answer, models, NEW, start, until } from "./applicationWorld";
 import { settled } from "./testClock";
-import { set, world } from "./vscodeModule";
+import { set, shownItem, world } from "./vscodeModule";
 
 const INSPECTOR = "partstream.inspector";
 const run = (command: string): unknown => world.commands.get(`partstream.${command}`)?.();
@@ -36,11 +36,11 @@ test("a recording is armed with a sign in the status bar, and over with the answ
   await models(provider);
   world.choices = ["Inspect"];
   await run("recordNextAnswer");
-  assert.equal(world.recording, "$(record) Recording the next answer");
+  assert.equal(shownItem("recording")?.text, "$(record) Recording the next answer");
   await until(heard("recording: true"));
   await answer(provider);
   await until(() => html().includes("/data/a.partstream.zip"));
-  assert.equal(world.recording, undefined);
+  assert.equal(shownItem("recording"), undefined);
   assert.match(world.informed.join(), /recorded the answer of echo: failed\. Its texts are in the file; keys are not/);
 });
 
@@ -51,7 +51,7 @@ test("a click on the sign takes the recording back", async () => {
   await run("recordNextAnswer");
   await until(heard("recording: true"));
   await run("cancelRecording");
-  assert.equal(world.recording, undefined);
+  assert.equal(shownItem("recording"), undefined);
   await until(heard("recording: false"));
   await answer(provider);
   await settled();
@@ -75,13 +75,13 @@ test("a recording is shared after its preview, where the person wants it, in a f
   const provider = start();
   await models(provider);
   world.choices = ["Save to Share…", "Save…"];
-  world.saved = { path: "/home/me/bug.partstream.zip" };
+  world.saved = "/home/me/bug.partstream.zip";
   await run("recordNextAnswer");
   await answer(provider);
-  await until(() => world.saved?.content !== undefined);
+  await until(() => world.files.size > 0);
   assert.match(world.informed.join(), /What the file to share holds\n1 answer of \/data\/a\.partstream\.zip/);
   assert.deepEqual(world.saveDialog, { recording: ["partstream.zip"] });
-  assert.equal(world.saved.content, "bug.partstream.zip of /data/a.partstream.zip");
+  assert.equal(world.files.get(world.saved), "bug.partstream.zip of /data/a.partstream.zip");
 });
 
 test("who does not like the preview saves nothing", async () => {
@@ -89,13 +89,13 @@ test("who does not like the preview saves nothing", async () => {
   const provider = start();
   await models(provider);
   world.choices = ["Save to Share…"];
-  world.saved = { path: "/home/me/bug.partstream.zip" };
+  world.saved = "/home/me/bug.partstream.zip";
   await run("recordNextAnswer");
   await answer(provider);
   await until(() => world.informed.some((message) => message.includes("What the file to share holds")));
   await settled();
   assert.equal(world.saveDialog, undefined);
-  assert.equal(world.saved.content, undefined);
+  assert.equal(world.files.size, 0);
 });
 
 test("the page of an answer may ask to share it, and for nothing else", async () => {
@@ -103,12 +103,12 @@ test("the page of an answer may ask to share it, and for nothing else", async ()
   await answer(start());
   await run("inspectLastAnswer");
   world.choices = ["Save…"];
-  world.saved = { path: "/home/me/bug.har" };
+  world.saved = "/home/me/bug.har";
   const panel = world.panels.get(INSPECTOR);
   panel?.send({ type: "open", path: "/etc/passwd" });
   panel?.send({ type: "share", path: "/etc/passwd" });
-  await until(() => world.saved?.content !== undefined);
-  assert.equal(world.saved.content, "bug.har of memory");
+  await until(() => world.files.size > 0);
+  assert.equal(world.files.get(world.saved), "bug.har of memory");
 });
 
 test("the file of a recording is shown, or its path where VS Code has no window for files", async () => {

@@ -50,9 +50,7 @@ beforeEach(async () => {
     contexts: new Map(),
     pythonExtension: undefined,
     isTrusted: true,
-    status: undefined,
-    waiting: undefined,
-    budget: undefined,
+    items: new Map(),
     questions: [],
     pasted: undefined,
     browsed: [],
@@ -65,9 +63,9 @@ beforeEach(async () => {
     panels: new Map(),
     progress: new TokenSource(),
     configured: [],
-    recording: undefined,
     choices: [],
     saved: undefined,
+    files: new Map(),
     saveDialog: undefined,
     translations: undefined,
   });
@@ -75,13 +73,16 @@ beforeEach(async () => {
 after(deactivate);
 
 /** Opens a window with the extension; closed when the next test begins. */
-export function start(memory: Record<string, unknown> = {}): PartstreamProvider {
+export function start(
+  memory: Record<string, unknown> = {},
+  manifest: Record<string, unknown> = {},
+): PartstreamProvider {
   const stored: Record<string, unknown> = { ...memory };
   activate({
     subscriptions: [],
     extensionPath: folder,
     globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
-    extension: { packageJSON: { version: "0.1.0" } },
+    extension: { id: "partstream.partstream", packageJSON: { version: "0.1.0", ...manifest } },
     globalState: {
       get: (key: string) => stored[key],
       update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),

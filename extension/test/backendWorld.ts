@@ -129,6 +129,7 @@ export class World {
       otherModels: () => undefined,
       forgotten: () => undefined,
       counted: () => undefined,
+      fetched: () => undefined,
       failed: (_group, sentence) => this.told.push(sentence),
     },
   );

@@ -252,8 +252,8 @@ connection.onRequest("languageModels/inspect", ({ nonce, path }: InspectParams):
     ? { html: `<p>${path ?? "the last answer"}</p><script nonce="${nonce}"></script>`, isOff: false }
     : { html: null, isOff: behaviour === "keeps nothing" },
 );
-connection.onRequest("languageModels/sharePreview", ({ path }: SharePreviewParams) => ({
-  preview: `1 answer of ${path ?? "memory"}`,
+connection.onRequest("languageModels/sharePreview", ({ path, isLast }: SharePreviewParams) => ({
+  preview: isLast && !hasAnswered ? "" : `1 answer of ${path ?? "memory"}`,
   forms: [{ name: "recording", endings: ["partstream.zip"] }],
 }));
 connection.onRequest("languageModels/share", ({ path, name }: ShareParams) => ({

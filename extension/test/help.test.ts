@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { models, NEW, OLD, start, until } from "./applicationWorld";
 import { nextBox } from "./vscodeBoxes";
-import { set, world } from "./vscodeModule";
+import { set, shownItem, world } from "./vscodeModule";
 
 const help = (): Promise<void> => world.commands.get("partstream.help")?.() as Promise<void>;
 
@@ -47,6 +47,8 @@ test("VS Code knows whether a Python runs", async () => {
   const provider = start();
   await models(provider);
   assert.equal(world.contexts.get("partstream.ready"), false);
+  assert.equal(shownItem("trouble")?.text, "$(warning) Partstream: Python does not run");
   set("python", NEW);
   await until(() => world.contexts.get("partstream.ready") === true);
+  assert.equal(shownItem("trouble"), undefined);
 });

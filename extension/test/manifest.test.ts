@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { helpPage } from "../src/help";
 import { localised, TEXTS } from "./localised";
 
+type Media = { markdown: string } | { image: Record<string, string>; altText: string };
 interface Setting {
   type: string;
   default: unknown;
@@ -28,7 +29,7 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
     commands: { command: string; title: string; enablement?: string }[];
     menus: Record<string, unknown>;
     walkthroughs: {
-      steps: { description: string; when?: string; media: { markdown: string }; completionEvents: string[] }[];
+      steps: { description: string; when?: string; media: Media; completionEvents: string[] }[];
     }[];
     configuration: { title: string; order: number; properties: Record<string, Setting> }[];
     languageModelChatProviders: {
@@ -42,6 +43,8 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   };
 };
 const { contributes } = manifest;
+/** The themes in which VS Code shows the picture of a walkthrough. */
+const THEMES = ["dark", "hc", "hcLight", "light"];
 /** All settings, as the groups of the settings editor have them. */
 const settings = Object.entries(
   Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Record<string, Setting>,
@@ -90,10 +93,22 @@ test("VS Code's own Add Models opens ours, and asks its own questions where it n
 test("every page of the walkthrough is packed, and each of its buttons runs a command that there is", () => {
   const known = contributes.commands.map(({ command }) => command);
   for (const { description, media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
-    assert.ok(read(media.markdown).trim() !== "" && manifest.files.includes("media/**"));
+    for (const file of "markdown" in media ? [media.markdown] : Object.values(media.image)) {
+      assert.ok(read(file).trim() !== "" && manifest.files.includes("media/**"));
+    }
     const commands = [...description.matchAll(/\(command:([\w.]+)\)/g)].map(([, command]) => command ?? "");
     assert.ok(commands.length > 0, description);
     for (const command of commands) assert.ok(known.includes(command) || command.startsWith("workbench."), command);
+  }
+});
+
+test("a picture of the walkthrough is there for every theme, and in words", () => {
+  const media = contributes.walkthroughs.flatMap(({ steps }) => steps.map((step) => step.media));
+  const pictures = media.flatMap((one) => ("image" in one ? [one] : []));
+  assert.ok(pictures.length > 0);
+  for (const { image, altText } of pictures) {
+    assert.deepEqual(Object.keys(image).sort(), THEMES);
+    assert.ok(altText.length > 40);
   }
 });
 

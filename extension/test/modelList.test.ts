@@ -63,7 +63,8 @@ test("a request that fails changes nothing, and is reported", async () => {
 });
 
 test("a group that never had a list says why; the settings' providers then are just an empty list", async () => {
-  for (const result of [new Error("wrong key"), { models: [], errors: [{ provider: "p", message: "wrong key" }] }]) {
+  const refused: InformationResult = { models: [], errors: [{ provider: "p", kind: "key", message: "wrong key" }] };
+  for (const result of [new Error("wrong key"), refused]) {
     const world = new World();
     const group = world.ask();
     await Promise.all([assert.rejects(group, /wrong key/), world.answer(result)]);
@@ -80,7 +81,10 @@ test("a provider that fails keeps its models, the others get their new ones", as
   await asked;
   world.clock.advance(FRESH_FOR + 1);
   await world.ask(null);
-  await world.answer({ ...list("good/a", "good/d"), errors: [{ provider: "bad", message: "does not import" }] });
+  await world.answer({
+    ...list("good/a", "good/d"),
+    errors: [{ provider: "bad", kind: "other", message: "does not import" }],
+  });
   assert.deepEqual(await world.ask(null), ["good/a", "good/d", "bad/b"]);
   assert.deepEqual(world.failures, ["bad: does not import"]);
 });
@@ -123,7 +127,9 @@ test("groups do not share lists, and only so many are stored", async () => {
 
 const REFUSED: InformationResult = {
   models: [],
-  errors: [{ provider: "Desk", message: "the server answered HTTP 401: wrong key", code: "NoPermissions" }],
+  errors: [
+    { provider: "Desk", kind: "other", message: "the server answered HTTP 401: wrong key", code: "NoPermissions" },
+  ],
 };
 
 test("a refused key takes the known list of its group away, here and for the next start, and says what helps", async () => {
@@ -151,7 +157,7 @@ test("any other failure of a group leaves its list, and is in the summary", asyn
   await first;
   world.clock.advance(FRESH_FOR + 1);
   await world.ask({ ...GROUP, name: "Office" });
-  await world.answer({ models: [], errors: [{ provider: "Office", message: "nothing answers" }] });
+  await world.answer({ models: [], errors: [{ provider: "Office", kind: "other", message: "nothing answers" }] });
   assert.deepEqual(await world.ask({ ...GROUP, name: "Office" }), ["a"]);
   const [known] = world.models.lists;
   assert.deepEqual([known?.group?.name, known?.models.length, known?.error?.message], ["Office", 1, "nothing answers"]);

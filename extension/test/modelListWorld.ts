@@ -47,6 +47,7 @@ export class World {
         otherModels: (_group, ids) => this.others.push(...ids),
         forgotten: (group) => this.forgotten.push(group),
         counted: (groups) => this.counted.push(groups),
+        fetched: () => undefined,
         failed: (_group, sentence) => this.failures.push(sentence),
       },
       this.clock,

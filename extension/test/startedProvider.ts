@@ -47,6 +47,7 @@ export function start(
       otherModels: () => undefined,
       forgotten: () => undefined,
       counted: () => undefined,
+      fetched: () => undefined,
     },
     SYSTEM_CLOCK,
   );

@@ -2,7 +2,7 @@
 import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
 import { EventEmitter, Panel } from "./vscodePanel";
-import type { Diagnostic, Range, RelativePattern, ThemeColor } from "./vscodeValues";
+import type { Diagnostic, MarkdownString, Range, RelativePattern, ThemeColor } from "./vscodeValues";
 
 export { EventEmitter, Panel };
 export * from "./vscodeValues";
@@ -41,13 +41,9 @@ export const world = {
   /** The level that the person chose for the output channel. */
   logLevel: 3,
   logLevelChanged: new EventEmitter<number>(),
-  /** What the status bar shows of ours, its text and the name of its background; undefined while it is hidden. */
-  status: undefined as { text: string; background: string | undefined } | undefined,
-  /** What the status bar shows of an answer that does not begin; undefined while it is hidden. */
-  waiting: undefined as string | undefined,
-  /** What the status bar shows of the budget at a hub; undefined while it is hidden. */
-  budget: undefined as { text: string; background: string | undefined } | undefined,
-  /** What a screen reader says of the items of the status bar, by their ids. */
+  /** What the status bar shows of ours, by the ids of the items: texts, and the name of the background. */
+  items: new Map<string, { text: string; background: string | undefined; tooltip: string }>(),
+  /** What a screen reader says of them, by their ids. */
   heard: new Map<string, string | undefined>(),
   /** What opens links to the extension. */
   openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,
@@ -65,12 +61,12 @@ export const world = {
   shown: undefined as { file: string; line: number } | undefined,
   /** What the User settings of the person's own machine hold, by the names of settings. */
   localValues: {} as Record<string, unknown>,
-  /** What the status bar shows of a recording; undefined while it is hidden. */
-  recording: undefined as string | undefined,
   /** The buttons that the person clicks in notifications and dialogs, wherever they stand. */
   choices: [] as string[],
-  /** The file that the person names in the dialog to save, then also what was written into it. */
-  saved: undefined as { path: string; content?: string } | undefined,
+  /** The path that the person names in the dialog to save. */
+  saved: undefined as string | undefined,
+  /** What was written into files, by their paths. */
+  files: new Map<string, string>(),
   /** The forms that the dialog offered. */
   saveDialog: undefined as Record<string, string[]> | undefined,
   /** What stops the work behind a notification. */
@@ -84,6 +80,14 @@ export const world = {
   /** What opens pages again after a reload of the window, by their kinds. */
   serializers: new Map<string, Serializer>(),
 };
+
+/** What an item of the status bar shows; undefined while it is hidden. */
+export function shownItem(
+  name: "usage" | "waiting" | "recording" | "hub" | "trouble",
+): { text: string; background: string | undefined } | undefined {
+  const shown = world.items.get(`partstream.${name}`);
+  return shown && { text: shown.text, background: shown.background };
+}
 
 /** Changes a setting as the person would. */
 export function set(name: string, value: unknown): void {
@@ -107,20 +111,16 @@ class StatusBarItem {
   text = "";
   name = "";
   accessibilityInformation: { label: string } | undefined;
+  tooltip: MarkdownString | string | undefined;
   backgroundColor: ThemeColor | undefined;
   constructor(private readonly id: string) {}
   show(): void {
+    const tooltip = typeof this.tooltip === "object" ? this.tooltip.value : (this.tooltip ?? "");
+    world.items.set(this.id, { text: this.text, background: this.backgroundColor?.id, tooltip });
     world.heard.set(this.id, this.accessibilityInformation?.label);
-    if (this.id === "partstream.hub") world.budget = { text: this.text, background: this.backgroundColor?.id };
-    else if (this.id === "partstream.waiting") world.waiting = this.text;
-    else if (this.id === "partstream.recording") world.recording = this.text;
-    else world.status = { text: this.text, background: this.backgroundColor?.id };
   }
   hide(): void {
-    if (this.id === "partstream.hub") world.budget = undefined;
-    else if (this.id === "partstream.waiting") world.waiting = undefined;
-    else if (this.id === "partstream.recording") world.recording = undefined;
-    else world.status = undefined;
+    world.items.delete(this.id);
   }
   dispose(): void {
     this.hide();
@@ -196,7 +196,7 @@ export const window = {
   state: { focused: true },
   showSaveDialog: (options: { filters: Record<string, string[]> }) => {
     world.saveDialog = options.filters;
-    return Promise.resolve(world.saved && { path: world.saved.path });
+    return Promise.resolve(world.saved && { path: world.saved, fsPath: world.saved });
   },
   showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
   setStatusBarMessage: () => undefined,
@@ -205,8 +205,10 @@ export const window = {
 
 export const workspace = {
   fs: {
-    writeFile: ({ path }: { path: string }, content: Uint8Array) =>
-      Promise.resolve(void (world.saved = { path, content: Buffer.from(content).toString() })),
+    writeFile: ({ fsPath }: { fsPath: string }, content: Uint8Array) =>
+      Promise.resolve(void world.files.set(fsPath, Buffer.from(content).toString())),
+    stat: ({ fsPath }: { fsPath: string }) =>
+      world.files.has(fsPath) ? Promise.resolve({}) : Promise.reject(new Error(`no such file: ${fsPath}`)),
   },
   createFileSystemWatcher: ({ base, pattern }: RelativePattern) => {
     const file = `${base.fsPath}/${pattern}`;

@@ -1,4 +1,5 @@
 /** The values of the module `vscode` that hold data and do nothing, as tests have them. */
+import { posix } from "node:path";
 
 export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
 export const StatusBarAlignment = { Right: 2 };
@@ -13,7 +14,7 @@ export const Uri = {
   from: (parts: { scheme: string; path: string }) => parts,
   file: (fsPath: string) => ({ fsPath }),
   parse: (text: string) => text,
-  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: `${fsPath}/${name}` }),
+  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: posix.join(fsPath, name) }),
 };
 export class Position {
   constructor(readonly line: number) {}

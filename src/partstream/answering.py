@@ -1,4 +1,4 @@
-"""Runs the coroutine of one answer until it ends or its token is cancelled; does not know what the coroutine does."""
+"""Runs the coroutine of one answer, until its end or its cancellation; does not know what the coroutine does."""
 
 from __future__ import annotations
 
@@ -8,11 +8,28 @@ from typing import TYPE_CHECKING
 from partstream.errors import LanguageModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Coroutine
 
     from partstream.cancellation import CancellationToken
 
-__all__ = ["run_until_cancelled"]
+__all__ = ["run_to_the_last_report", "run_until_cancelled"]
+
+
+async def run_to_the_last_report(answer: Awaitable[object]) -> None:
+    """Awaits an answer, and then what threads of its own have reported.
+
+    A thread hands its reports to the next turn of the event loop. From Python 3.14 on, who waits for a thread that has
+    ended already goes on without a turn: the answer would end before its last parts.
+
+    Raises:
+        Exception: Any error of the answer.
+    """
+    try:
+        await answer
+    except Exception:
+        await asyncio.sleep(0)
+        raise
+    await asyncio.sleep(0)
 
 
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:

@@ -145,9 +145,9 @@ def test_one_exchange_of_a_file_is_chosen_by_its_number(tmp_path: Path):
 
 def test_everything_that_is_in_it_is_printed_once_with_joined_texts(tmp_path: Path):
     result = _run(_written(tmp_path, WHOLE), "--what-is-in-it")
-    lines = result.output.splitlines()
+    lines = [line.rstrip() for line in result.output.splitlines()]  # some versions of rich end lines with their spaces
     assert lines.count("First I look at the file.") == 1
-    assert lines.count("".join(streams.WORDS)) == 1
+    assert lines.count("".join(streams.WORDS).rstrip()) == 1
     assert lines.count("Say something.") == 1
 
 

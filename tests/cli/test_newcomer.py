@@ -135,6 +135,22 @@ def test_a_terminal_shows_that_a_model_is_waited_for_and_a_pipe_does_not(
     run(test())
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(("command", "what"), [("models", "list of models"), ("doctor", "answer of the server")])
+def test_a_terminal_shows_that_a_server_is_waited_for_and_a_pipe_does_not(
+    command: str, what: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("partstream.cli.busy.MOMENTS", (0.0,))
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            ended = await call(command, "--base-url", upstream.base_url, **(TERMINAL if is_terminal else {}))
+        assert ended.code == 0
+        assert (f"No {what} yet after 0 s. Ctrl-C stops." in _plain(ended.errors)) is is_terminal
+
+    run(test())
+
+
 def test_waiting_is_said_at_its_moments_and_never_again_once_something_has_come():
     async def test() -> None:
         said: list[float] = []

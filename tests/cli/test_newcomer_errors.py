@@ -102,6 +102,27 @@ def test_every_command_says_what_the_server_says_and_no_key(answer: str, command
     run(test())
 
 
+def test_doctor_takes_no_protocol_for_spoken_where_the_server_fails_at_all_that_it_is_asked():
+    async def test() -> None:
+        async with server_of(document(500, _error("The database is on fire."))) as (url, _):
+            ended = await _asked("doctor", url)
+        assert "Asked in OpenResponses: a guess, as the server does not tell (HTTP 500)" in ended.output
+        assert "it does not say whether it speaks OpenResponses (/responses: HTTP 500)" in ended.output
+        assert "Speaks " not in ended.output
+
+    run(test())
+
+
+def test_doctor_asks_about_credit_and_not_about_a_log_where_the_server_wants_to_be_paid():
+    async def test() -> None:
+        async with server_of(document(402, _error("You have no credit."))) as (url, _):
+            ended = await _asked("doctor", url)
+        assert "is there credit left for this key?" in ended.output
+        assert "its own log" not in ended.output
+
+    run(test())
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_says_that_no_key_was_sent_and_where_one_can_be_put(command: str):
     async def test() -> None:

@@ -10,6 +10,7 @@ from commands import call_process, run
 
 from partstream.cli import main
 from partstream.contract import RULES
+from recordings import FOLDER as RECORDINGS
 
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}
 TEXT = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi"}
@@ -125,6 +126,20 @@ def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: P
     assert "nothing in it is an event of openresponses" in result.output
 
 
+@pytest.mark.recordings
+@pytest.mark.parametrize("folder", ["anthropic_messages", "chat_completions", "gemini", "ollama", "openresponses"])
+def test_no_recording_passes_as_a_stream_of_another_protocol(folder: str):
+    """A `ping` among their events once had half of the files pass, of which nothing was understood."""
+    spoken = folder.replace("_", "-")
+    files = sorted((RECORDINGS / folder).glob("*.jsonl"))[:30]  # a hundred take ten seconds
+    if not files:
+        pytest.skip(f"no recordings in {RECORDINGS / folder}")
+    for protocol in ("openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama", "ai-sdk"):
+        lines = _run("check", "--quiet", "--protocol", protocol, *files).output.splitlines()
+        unread = {line for line in lines if line.startswith("not read")}
+        assert len(unread) == (0 if protocol == spoken else len(files)), protocol
+
+
 def test_check_and_replay_end_with_a_code_of_its_own_for_a_stream_without_an_end(folder: Path):
     check, replay = _run("check", folder / "cut.jsonl"), _run("replay", folder / "cut.jsonl")
     assert (check.exit_code, replay.exit_code) == (4, 4)
@@ -146,6 +161,20 @@ def test_a_stream_that_breaks_before_its_first_part_has_nothing_to_judge(tmp_pat
     assert first == second
     assert first.startswith(f"truncated {path}: nothing to judge; the stream ended before")
     assert summary == "2 files: 2 truncated."
+
+
+def test_a_stream_that_is_cut_says_what_each_rule_lacks_to_be_judged(folder: Path):
+    report = json.loads(_run("check", "--json", folder / "cut.jsonl").output)
+    needs = {row["id"]: row["needs"] for row in report["rules"]}
+    assert {row["verdict"] for row in report["rules"] if row["needs"] is None} == {"kept"}
+    assert {needs[one] for one in needs if one.startswith("tool-call.")} == {"a tool call", "the request's tools"}
+    assert {needs[one] for one in needs if one.startswith(("thinking.", "data."))} == {"a thinking part", "a data part"}
+    assert {needs["stream.ends-once"], needs["stream.nothing-after-completion"]} == {"the end of the stream"}
+    assert needs["text.string-value"] is needs["part.known-class"] is None
+    shown = _run("check", folder / "cut.jsonl").output
+    assert "Contract kept, as far as the stream goes: 5 kept, 19 not judged." in shown
+    whole = _run("check", folder / "good.jsonl").output
+    assert "Contract kept: 7 kept, 17 not judged." in whole
 
 
 WRONG = {

@@ -158,6 +158,7 @@ def test_in_a_narrow_terminal_broken_lines_keep_their_indent_and_a_command_stays
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("LINES", "24")  # without both, a dumb terminal has 80 columns
     file = written(FAILING)
     lines = [click.unstyle(line) for line in partstream(file, "stream.resolves/text").output.splitlines()]
     promise = next(place for place, line in enumerate(lines) if "stream.resolves  MUST" in line)

@@ -27,7 +27,7 @@ from . import commands, surroundings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from .code_blocks import Block
+    from docs_site.code_blocks import Block
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = "http://localhost:1234/v1"
@@ -136,7 +136,7 @@ def _yaml_faults(block: Block, folder: Path) -> list[str]:
         return [str(error)]
     jobs = value.get("jobs", {}) if isinstance(value, dict) else {}
     runs = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    return [fault for run in runs for fault in commands.faults(run.removeprefix("pipx run "), folder)]
+    return [fault for run in runs for fault in commands.faults(run, folder)]
 
 
 def _python_faults(block: Block, folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 AGENTS = {client.run[0] for client in CLIENTS.values() if client.run}
 """The programs that take the settings which `partstream connect` writes."""
-OTHERS = {"cd", "code", "pipx", "uv"}
+OTHERS = {".", "cd", "code", "pipx", "python3", "uv"}
 """Programs that a reader has, and that know nothing of Partstream."""
 HOME = "/home/you"
 """The home folder of the pages."""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from newcomer import Said
+    from docs_site.code_blocks import Block
 
-    from .code_blocks import Block
+    from newcomer import Said
 
 ANYTHING = "…"
 """In what a page shows: any text, and as a line of its own any number of lines."""

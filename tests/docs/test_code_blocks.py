@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from docs_site.code_blocks import find_blocks
 from markdown_it import MarkdownIt
 
 from offences import assert_none
 
 from .checking import RUNNERS, faults
-from .code_blocks import find_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from docs_site.code_blocks import find_blocks
 
 from newcomer import FOLLOWS_PAGES
 from offences import assert_none
 
 from . import following
-from .code_blocks import find_blocks
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/tutorials"
 OVERVIEW = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ WAYS_ON = 3
 pytestmark = FOLLOWS_PAGES
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_can_be_followed_and_prints_what_it_shows(name: str, tmp_path: Path) -> None:
     assert_none(following.faults(list(find_blocks(name, TUTORIALS[name])), tmp_path))

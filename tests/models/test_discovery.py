@@ -311,7 +311,10 @@ def test_a_server_that_never_answers_is_given_up():
     async def test() -> None:
         settings = DiscoverySettings(request_timeout=0.05)
         async with discovering({LIST: VLLM}, is_open=False, settings=settings) as discovered:
-            with pytest.raises(UpstreamError, match=r"/v1/models: no answer within 0\.05 s"):
+            with pytest.raises(
+                UpstreamError,
+                match=r"no answer within 0\.05 s when asked for .* \(/v1/models\)",
+            ):
                 await discovered.ids()
 
     run(test())

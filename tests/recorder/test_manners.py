@@ -176,6 +176,7 @@ def test_a_server_with_https_is_reached(tmp_path, monkeypatch):
         async def serve(reader, writer):
             await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
+            writer.close()
 
         server = await asyncio.start_server(serve, "localhost", 0, ssl=context)
         async with server, proxied(f"https://localhost:{server.sockets[0].getsockname()[1]}") as (proxy, watching):

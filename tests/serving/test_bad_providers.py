@@ -106,6 +106,24 @@ def test_a_provider_that_reports_from_its_own_thread_is_answered_in_its_order(wi
     asyncio.run(run())
 
 
+@every_wire
+@pytest.mark.parametrize("error", [None, ValueError("secret of the provider")], ids=["whole", "failed"])
+def test_parts_of_a_thread_come_before_the_end_of_an_answer_that_never_lets_the_event_loop_go_on(
+    wire: Wire, error: Exception | None
+):
+    async def answer(progress, token):
+        thread = threading.Thread(target=progress.report, args=(TextPart("from a thread"),))
+        thread.start()
+        thread.join()
+        if error is not None:
+            raise error
+
+    reply = asyncio.run(answered(wire, answer))
+    parts, finish = wire.read(reply.body)
+    assert "".join(part.value for part in parts if isinstance(part, TextPart)) == "from a thread"
+    assert finish.outcome is (Outcome.COMPLETED if error is None else Outcome.FAILED)
+
+
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
 def test_the_request_id_in_a_failure_is_the_one_of_the_headers_and_of_the_log(stream: bool):
     async def answer(progress, token):

@@ -24,6 +24,7 @@ from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.rendering import printable
 from partstream.contract import RULES, Rule
+from partstream.outputs import Outcome
 from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
                 "section": rule.section,
                 "level": rule.level,
                 "verdict": judgement.verdict(rule),
+                "needs": judgement.missing(rule) if judgement.verdict(rule) is Verdict.NOT_JUDGED else None,
                 "count": judgement.count(rule),
                 "details": judgement.details.get(rule.id, []),
             }
@@ -251,8 +253,7 @@ def _cells(judgement: Judgement) -> Iterator[tuple[Rule, Verdict, str]]:
     """Each rule with its verdict, and what is needed for one that could not be judged."""
     for rule in RULES.values():
         verdict = judgement.verdict(rule)
-        needs = rule.needs or "a part" if verdict is Verdict.NOT_JUDGED else ""
-        yield rule, verdict, f": needs {needs}" if needs else ""
+        yield rule, verdict, f": needs {judgement.missing(rule)}" if verdict is Verdict.NOT_JUDGED else ""
 
 
 def _wide_table(judgement: Judgement) -> Table:
@@ -298,4 +299,5 @@ def _total(judgement: Judgement) -> str:
     total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict])
     if judgement.is_vacuous:
         return "Nothing to judge: the stream holds no part."
-    return f"Contract {'kept' if judgement.kept else 'broken'}: {total}."
+    so_far = ", as far as the stream goes" if judgement.finish.outcome is Outcome.TRUNCATED else ""
+    return f"Contract {'kept' if judgement.kept else 'broken'}{so_far}: {total}."

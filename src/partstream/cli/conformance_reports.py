@@ -57,7 +57,7 @@ _OPTIONS: Final = (
         "--fuzz",
         type=click.FloatRange(0, min_open=True),
         metavar="SECONDS",
-        help="Generate conversations too, for so long at the most. Needs partstream[conformance].",
+        help="Generate conversations too, for so long at the most. Needs the extra `conformance`.",
     ),
     click.option(
         "--seed",

@@ -7,11 +7,12 @@ import json
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 from rich.text import Text
 
+from partstream.cli.busy import waiting_for
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
@@ -22,6 +23,9 @@ from partstream.configuration.examination import examine
 from partstream.configuration.findings import Finding, Verdict
 from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
+
+if TYPE_CHECKING:
+    from partstream.configuration.loading import Configuration
 
 __all__ = ["command"]
 
@@ -55,11 +59,16 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
         _end(findings, as_json=as_json)
     more = {} if model_id is None else {"defaultModel": Given(model_id, "--model")}
     try:
-        findings = asyncio.run(examine(configuration_of(more, **options), asks=asks))
+        findings = asyncio.run(_examined(configuration_of(more, **options), asks=asks))
     except UnusableConfigurationError as error:
         _show([Finding("settings", Verdict.PROBLEM, error.message)], as_json=as_json)
         sys.exit(ExitCode.UNUSABLE)
     _end(findings, as_json=as_json)
+
+
+async def _examined(configuration: Configuration, *, asks: bool) -> list[Finding]:
+    async with waiting_for("answer of the server"):
+        return await examine(configuration, asks=asks)
 
 
 def _end(findings: list[Finding], *, as_json: bool) -> NoReturn:

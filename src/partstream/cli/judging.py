@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract import RULES, CheckMode, ContractChecker, Evidence, Level, Rule, Violation
-from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
+from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,9 +62,12 @@ class Judgement:
         """The verdict on one rule."""
         if self.count(rule):
             return Verdict.BROKEN if rule.level is Level.MUST else Verdict.WARNING
-        if self.is_vacuous and rule.needs is not Evidence.FAILURE:
-            return Verdict.NOT_JUDGED
-        return Verdict.KEPT if self.checker.judges(rule) else Verdict.NOT_JUDGED
+        return Verdict.KEPT if self.missing(rule) is None else Verdict.NOT_JUDGED
+
+    def missing(self, rule: Rule) -> str | None:
+        """What the stream lacks to show whether an unbroken rule is kept; None where it lacks nothing."""
+        has_end, has_error = self.finish.outcome is not Outcome.TRUNCATED, self.finish.error is not None
+        return missing_evidence(rule, self.checker, self.parts, has_end=has_end, has_error=has_error)
 
     def count(self, rule: Rule) -> int:
         """How often a rule was broken."""

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from partstream.cli.busy import waiting_for
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
@@ -127,6 +128,7 @@ async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
     async with (
+        waiting_for("list of models"),
         open_upstream(configuration) as upstream,
         aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
     ):

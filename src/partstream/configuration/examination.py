@@ -193,6 +193,7 @@ def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
 
 
 _ADVICE: Final = {
+    402: "is there credit left for this key?",
     403: "the key may not do this",
     405: "name models in `models`",
 }

@@ -17,6 +17,7 @@ from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
+    from partstream.models.filters import ModelSelection
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
     from partstream.upstreams import GatewayConfiguration
@@ -46,7 +47,12 @@ class _Answer:
 async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> Finding:
     """Asks a model once, for at most :data:`MOST_TOKENS` tokens; nothing of it is remembered."""
     configuration = replace(
-        gateway, max_output_tokens=MOST_TOKENS, retry=RetryPolicy(attempts=1), ledger=False, fallbacks={}
+        gateway,
+        max_output_tokens=MOST_TOKENS,
+        selection=_with_short_answers(gateway.selection, model_id),
+        retry=RetryPolicy(attempts=1),
+        ledger=False,
+        fallbacks={},
     )
     model = LanguageModelChatInformation(model_id, model_id, model_id, "1", 128_000, MOST_TOKENS)
     answer = _Answer()
@@ -60,6 +66,15 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice
             if not _was_cut(answer):
                 return _failed(model_id, error, gateway, advice)
     return Finding("model", Verdict.FINE, f"{model_id} answers{_tokens(answer)}")
+
+
+def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelection:
+    """The selection, without longer answers that a person allows this model."""
+    said = selection.overrides.get(model_id)
+    if said is None:
+        return selection
+    short = replace(said, max_output_tokens=MOST_TOKENS)
+    return replace(selection, overrides={**selection.overrides, model_id: short})
 
 
 def _was_cut(answer: _Answer) -> bool:

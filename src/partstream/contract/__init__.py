@@ -1,6 +1,7 @@
 """The contract between a provider and its consumers: the rules as data, and the checker that enforces them."""
 
 from partstream.contract.checker import MAX_KEPT_VIOLATIONS, CheckMode, CodePlace, ContractChecker, Violation
+from partstream.contract.evidence import missing_evidence
 from partstream.contract.rules import RULES, UNOBSERVABLE, Evidence, Level, Rule, UnobservablePromise
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "Rule",
     "UnobservablePromise",
     "Violation",
+    "missing_evidence",
 ]

@@ -159,11 +159,11 @@ class ContractChecker:
             return None
         if position is not None and not self._in_order(position, index):
             return None
+        is_kept = True
         for rule, detail in judge(part, self._seen):
             self._report(rule, detail, index)
-            if rule.level is Level.MUST:
-                return None
-        return part
+            is_kept = is_kept and rule.level is not Level.MUST
+        return part if is_kept else None
 
     def cancel(self) -> None:
         """Records that the request was cancelled; has no effect after the end of the response."""

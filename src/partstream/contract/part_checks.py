@@ -40,14 +40,29 @@ class Seen:
 
 
 _Find: TypeAlias = Callable[[Any, Seen], str | None]
-_Check: TypeAlias = tuple[Rule, _Find]
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What finds whether a part breaks a rule.
+
+    Attributes:
+        rule: The rule.
+        find: Describes how a part breaks it, or returns None.
+        relies_on: The rules that a part must keep for the check to make sense.
+    """
+
+    rule: Rule
+    find: _Find
+    relies_on: tuple[Rule, ...] = ()
+
 
 Finding: TypeAlias = tuple[Rule, str]
 """A rule that a part breaks, and a description of how."""
 
 
 def judge(part: object, seen: Seen) -> Sequence[Finding]:
-    """The rules that `part` breaks, up to and including the first MUST; notes in `seen` a part that breaks no MUST."""
+    """All rules that `part` breaks; notes in `seen` a part that breaks no MUST."""
     if part.__class__ is TextPart:
         # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
         value = part.value
@@ -56,13 +71,14 @@ def judge(part: object, seen: Seen) -> Sequence[Finding]:
                 seen.visible = True
             return ()
     findings: list[Finding] = []
-    for rule, find in _CHECKS.get(type(part)) or _inherited(type(part)):
-        detail = find(part, seen)
+    for check in _CHECKS.get(type(part)) or _inherited(type(part)):
+        if findings and any(rule in check.relies_on for rule, _ in findings):
+            continue
+        detail = check.find(part, seen)
         if detail is not None:
-            findings.append((rule, detail))
-            if rule.level is Level.MUST:
-                return findings
-    _note(part, seen)
+            findings.append((check.rule, detail))
+    if not any(rule.level is Level.MUST for rule, _ in findings):
+        _note(part, seen)
     return findings
 
 
@@ -190,34 +206,43 @@ def _non_empty(what: str, value: object) -> str | None:
     return None if isinstance(value, str) and value else f"{what} is {_described(value)}, expected a non-empty string"
 
 
+def _checks(*rows: tuple[str, _Find] | tuple[str, _Find, tuple[str, ...]]) -> tuple[_Check, ...]:
+    """Checks by the ids of their rules, and of those that they rely on."""
+    return tuple(
+        _Check(RULES[rule], find, tuple(RULES[one] for one in (more[0] if more else ()))) for rule, find, *more in rows
+    )
+
+
+_CALL_ID: Final = ("tool-call.non-empty-call-id",)
+
 _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
     {
-        TextPart: (
-            (RULES["text.string-value"], _text_value),
-            (RULES["text.utf-8"], _text_utf8),
+        TextPart: _checks(
+            ("text.string-value", _text_value),
+            ("text.utf-8", _text_utf8, ("text.string-value",)),
         ),
-        ThinkingPart: (
-            (RULES["thinking.string-value"], _thinking_value),
-            (RULES["thinking.string-id"], _thinking_id),
-            (RULES["thinking.json-metadata"], _thinking_metadata),
+        ThinkingPart: _checks(
+            ("thinking.string-value", _thinking_value),
+            ("thinking.string-id", _thinking_id),
+            ("thinking.json-metadata", _thinking_metadata),
         ),
-        # A check may rely on the ones above it: an unhashable call id never reaches the set of ids.
-        ToolCallPart: (
-            (RULES["tool-call.non-empty-call-id"], _call_id),
-            (RULES["tool-call.non-empty-name"], _call_name),
-            (RULES["tool-call.known-tool"], _known_tool),
-            (RULES["tool-call.object-input"], _object_input),
-            (RULES["tool-call.json-input"], _json_input),
-            (RULES["tool-call.atomic"], _atomic),
-            (RULES["tool-call.unique-call-id"], _unique_call_id),
-            (RULES["tool-call.namespaced-call-id"], _namespaced),
+        # An unhashable call id never reaches the set of ids, and a call in two parts is no second call.
+        ToolCallPart: _checks(
+            ("tool-call.non-empty-call-id", _call_id),
+            ("tool-call.non-empty-name", _call_name),
+            ("tool-call.known-tool", _known_tool, ("tool-call.non-empty-name",)),
+            ("tool-call.object-input", _object_input),
+            ("tool-call.json-input", _json_input, ("tool-call.object-input",)),
+            ("tool-call.atomic", _atomic, _CALL_ID),
+            ("tool-call.unique-call-id", _unique_call_id, (*_CALL_ID, "tool-call.atomic")),
+            ("tool-call.namespaced-call-id", _namespaced, _CALL_ID),
         ),
-        DataPart: (
-            (RULES["data.bytes"], _data_bytes),
-            (RULES["data.media-type"], _media_type),
+        DataPart: _checks(
+            ("data.bytes", _data_bytes),
+            ("data.media-type", _media_type),
         ),
-        ToolResultPart: ((RULES["part.no-tool-result"], _tool_result),),
+        ToolResultPart: _checks(("part.no-tool-result", _tool_result)),
     }
 )
 
-_UNKNOWN_CLASS: Final[tuple[_Check, ...]] = ((RULES["part.known-class"], _unknown_class),)
+_UNKNOWN_CLASS: Final = _checks(("part.known-class", _unknown_class))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation
+from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.contract.hints import RULE_HINTS
-from partstream.contract.rules import Evidence
+from partstream.outputs import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.inspector.reading import CompletedPart
     from partstream.inspector.view_shapes import VerdictView, ViolationView
@@ -60,10 +61,10 @@ def judge(
         checker.fail(error)
     else:
         checker.complete()
-    return Judged(
-        tuple(_violation(one, parts, last_event) for one in checker.violations),
-        _verdict(checker, is_vacuous=not parts and error is not None),
-    )
+    classes = {type(part.part).__name__ for part in parts}
+    lacking = partial(missing_evidence, has_end=outcome != Outcome.TRUNCATED, has_error=error is not None)
+    is_judged = {rule.id: lacking(rule, checker, classes) is None for rule in RULES.values()}
+    return Judged(tuple(_violation(one, parts, last_event) for one in checker.violations), _verdict(checker, is_judged))
 
 
 def unjudged() -> Judged:
@@ -71,14 +72,14 @@ def unjudged() -> Judged:
     return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
 
 
-def _verdict(checker: ContractChecker, *, is_vacuous: bool) -> VerdictView:
+def _verdict(checker: ContractChecker, is_judged: Mapping[str, bool]) -> VerdictView:
     broken = warnings = not_judged = 0
     for rule in RULES.values():
         if checker.counts[rule.id]:
             broken += rule.level is Level.MUST
             warnings += rule.level is not Level.MUST
-        elif not checker.judges(rule) or (is_vacuous and rule.needs is not Evidence.FAILURE):
-            not_judged += 1
+        else:
+            not_judged += not is_judged[rule.id]
     kept = len(RULES) - broken - warnings - not_judged
     return {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged}
 

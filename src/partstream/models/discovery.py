@@ -396,7 +396,11 @@ class ModelDiscovery:
             async with asyncio.timeout(self._settings.request_timeout):
                 return await self._fetch(path, headers, body)
         except TimeoutError as error:
-            raise UpstreamError(f"{path}: no answer within {self._settings.request_timeout:g} s") from error
+            seconds = self._settings.request_timeout
+            raise UpstreamError(
+                f"the server gave no answer within {seconds:g} s when asked for its models ({path})",
+                advice="is it the right address, and is the server busy?",
+            ) from error
 
     def _known(self) -> Answers:
         assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.answering import run_to_the_last_report
 from partstream.cancellation import CancellationTokenSource
 from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
@@ -261,13 +262,14 @@ class RunningAnswer:
         )
         try:
             with traced, capturing(self._capture), answering(self._current), watched_usage() as self._kept:
-                await self._model.provider.provide_language_model_chat_response(
+                answer = self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,
                     self._asked.options,
                     self._checked,
                     self._source.token,
                 )
+                await run_to_the_last_report(answer)
         except BaseException as error:
             self._provider_raised(error)
             return

@@ -132,7 +132,8 @@ class ReplayLayer:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
-            end(Outcome.STOPPED)
+            # The application may end before the callback above has run: which of them is first, no Python promises.
+            end(Outcome.CLIENT_CLOSED if left.is_set() else Outcome.STOPPED)
         if current.bug is not None:
             raise current.bug
 

@@ -90,3 +90,17 @@ def test_a_key_that_the_server_refuses_is_said_beside_its_group_and_hides_behind
         assert result["models"] == []
         assert [error["code"] for error in result["errors"]] == ["NoPermissions"]
         assert "HTTP 401" in result["errors"][0]["message"]
+
+
+KINDS = {
+    "connection": {"baseUrl": "http://127.0.0.1:1/v1"},
+    "address": {"baseUrl": "http://127.0.0.1:1/v1", "timeouts": {"idle": "long"}},
+    "key": {"baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "NO_SUCH_VARIABLE"},
+}
+
+
+@pytest.mark.parametrize(("kind", "configuration"), KINDS.items(), ids=KINDS)
+def test_what_a_person_can_change_stands_beside_a_list_that_failed(kind: str, configuration: dict[str, object]):
+    with running() as sidecar:
+        (error,) = sidecar.information({"id": "g", "configuration": configuration})["errors"]
+        assert error["kind"] == kind, error

@@ -56,6 +56,17 @@ def test_a_group_that_works_is_fine_and_no_model_is_asked_unless_one_is_named():
     beside_upstream(test, token=KEY)
 
 
+def test_a_model_is_asked_for_a_short_answer_also_where_the_group_allows_it_longer_ones():
+    def test(upstream):
+        with running() as sidecar:
+            models = [{"id": "text", "maxOutputTokens": 8_000}]
+            found, _ = examined(sidecar, group=group(upstream.base_url, models=models), model="text")
+            assert found["model"]["verdict"] == "fine"
+            assert [request.body["max_output_tokens"] for request in upstream.requests if request.body] == [16]
+
+    beside_upstream(test)
+
+
 REFUSALS = {
     "another key": ({"apiKey": WRONG_KEY}, "and not expired? If not, choose Update API Key at the gear"),
     "no key": ({}, "choose Update API Key at the gear of this group"),

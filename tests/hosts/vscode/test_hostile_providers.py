@@ -471,6 +471,24 @@ def test_parts_that_a_thread_reports_come_at_once(write: Write, monkeypatch: pyt
     run(main())
 
 
+def test_parts_of_a_thread_come_before_the_end_of_an_answer_that_never_lets_the_event_loop_go_on(write: Write):
+    path = write("""
+        class Own(Base):
+            async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+                thread = threading.Thread(target=progress.report, args=(TextPart("from a thread"),))
+                thread.start()
+                thread.join()
+    """)
+
+    async def main():
+        async with serving(path) as peer:
+            request_id = peer.respond("own/m")
+            await peer.reply(request_id)
+            assert peer.text(request_id) == "from a thread"
+
+    run(main())
+
+
 LAZY = """
 class Lazy:
     @property

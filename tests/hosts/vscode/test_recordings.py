@@ -224,6 +224,7 @@ def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
         ("inspect", {"nonce": "1", "source": "", "path": None}, "params.nonce"),
         ("sharePreview", {"path": None}, "no answer was inspected"),
         ("share", {"path": None, "name": "a.partstream.zip"}, "no answer was inspected"),
+        ("share", {"path": None, "name": "a.partstream.zip", "isLast": True}, "no answer was previewed"),
     ],
 )
 def test_what_cannot_be_shown_or_shared_is_said(method: str, params: Any, said: str):
@@ -231,6 +232,23 @@ def test_what_cannot_be_shown_or_shared_is_said(method: str, params: Any, said: 
         async with serving() as peer:
             reply = await peer.reply(peer.send(f"languageModels/{method}", params))
             assert said in reply.error["message"]
+
+    run(test())
+
+
+def test_the_last_answer_is_shared_as_it_was_previewed_whatever_is_inspected():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            last = {"path": None, "isLast": True}
+            assert await peer.call("languageModels/sharePreview", last) == {"preview": "", "forms": []}
+            await asked(peer, upstream)
+            assert (await peer.call("languageModels/sharePreview", last))["preview"].startswith("1 answer, 1 request, ")
+            await asked(peer, upstream)
+            shared = await peer.call("languageModels/share", {**last, "name": "answer.partstream.zip"})
+            bundle = read_bundle(b64decode(shared["content"]))
+            assert len(bundle.answers) == 1
+            assert KEY not in repr(bundle)
+            assert "Hello" not in repr(bundle)
 
     run(test())
 

@@ -252,7 +252,7 @@ def test_a_server_with_neither_endpoint_is_described():
     assert nothing.reason == "a guess, as none of /v1/responses, /v1/chat/completions is there"
     assert "often in /v1" in nothing.advice
     page = decided(url, asked(url, PAGE, PAGE))
-    assert page.reason == "a guess, as HTTP 200, a web page"
+    assert page.reason == "a guess, as the server answered HTTP 200, a web page"
     https = Sign(Presence.NO_API, "HTTP 400", "this port wants https: use https://h:1/v1")
     assert decided(url, asked(url, https, https)).advice == "this port wants https: use https://h:1/v1"
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.arguments import InvalidArgumentError
 from partstream.contract import CodePlace
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
+from partstream.hosts.vscode.error_fields import field_of
+from partstream.hosts.vscode.problem_kinds import problem_kind
 from partstream.numbers import MOST_SECONDS, as_amount, as_count
 from partstream.user_code import failing_place, fault_of, said_by
 
@@ -122,7 +124,11 @@ def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) ->
 
 def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
     """The error beside a list of models."""
-    error: wire.ProviderError = {"provider": failure.provider, "message": reason(failure.error)}
+    error: wire.ProviderError = {
+        "provider": failure.provider,
+        "message": reason(failure.error),
+        "kind": problem_kind(failure.error),
+    }
     if isinstance(failure, ProviderLoadError):
         error["isLoadProblem"] = True
     code: wire.LanguageModelErrorCode = _code(failure.error).value
@@ -147,16 +153,8 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
 
 
 def _code(error: BaseException) -> LanguageModelErrorCode:
-    code: object = _field(error, "code") if isinstance(error, LanguageModelError) else None
+    code: object = field_of(error, "code") if isinstance(error, LanguageModelError) else None
     return next((known for known in LanguageModelErrorCode if known == code), LanguageModelErrorCode.UNSPECIFIED)
-
-
-def _field(error: BaseException, name: str) -> Any:
-    """A field of an error, or None: a class of the provider's own may not have made it, or raise anything instead."""
-    try:
-        return getattr(error, name, None)
-    except BaseException:
-        return None
 
 
 def upstream_facts(error: BaseException | None) -> UpstreamError:
@@ -166,10 +164,10 @@ def upstream_facts(error: BaseException | None) -> UpstreamError:
     """
     if not isinstance(error, UpstreamError):
         return UpstreamError("")
-    code = _field(error, "provider_code")
+    code = field_of(error, "provider_code")
     return UpstreamError(
         "",
         provider_code=code if isinstance(code, str) else None,
-        http_status=as_count(_field(error, "http_status")),
-        retry_after=as_amount(_field(error, "retry_after"), MOST_SECONDS),
+        http_status=as_count(field_of(error, "http_status")),
+        retry_after=as_amount(field_of(error, "retry_after"), MOST_SECONDS),
     )

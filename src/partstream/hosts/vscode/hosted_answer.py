@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from partstream.answering import run_to_the_last_report
 from partstream.checked_progress import CheckedProgress
 from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.hosts.vscode.counting import count_all
@@ -89,9 +90,10 @@ class HostedAnswer:
         # The first listener of the token: parts that the provider reports on hearing of the cancellation are too late.
         subscription = self._token.on_cancellation_requested(self._checked.cancel)
         try:
-            await provider.provide_language_model_chat_response(
+            answer = provider.provide_language_model_chat_response(
                 self._model, self._messages, self._options, self._checked, self._token
             )
+            await run_to_the_last_report(answer)
         except BaseException as error:
             if not is_providers_own(error, self._token):
                 raise

@@ -349,10 +349,10 @@ class Session:
         return {"html": html, "isOff": self._recordings.is_off}
 
     async def _share_preview(self, params: wire.SharePreviewParams, running: _Running) -> wire.SharePreviewResult:
-        return await self._shown.preview(params["path"])
+        return await self._shown.preview(params["path"], is_last=params.get("isLast", False))
 
     async def _share(self, params: wire.ShareParams, running: _Running) -> wire.ShareResult:
-        return await self._shown.shared(params["path"], params["name"])
+        return await self._shown.shared(params["path"], params["name"], is_last=params.get("isLast", False))
 
     async def _join_hub(self, params: wire.JoinHubParams, running: _Running) -> wire.JoinHubResult:
         result = await self._host.join_hub(params)

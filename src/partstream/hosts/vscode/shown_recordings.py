@@ -37,6 +37,7 @@ class ShownRecordings:
     def __init__(self, recordings: HostRecordings) -> None:
         self._recordings = recordings
         self._inspected: Bundle | None = None
+        self._previewed: Bundle | None = None
 
     async def page(self, path: str | None, policy: Policy) -> str | None:
         """The page of a recording; None where there is no answer.
@@ -56,30 +57,44 @@ class ShownRecordings:
         name = _LAST if path is None else Path(path).name
         return await run_in_thread(lambda: _page(bundle, name, policy), _THREAD)
 
-    async def preview(self, path: str | None) -> wire.SharePreviewResult:
+    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
         """What a file to share will hold.
+
+        Args:
+            path: Its recording, or None for an answer in memory.
+            is_last: Whether that is the last answer as it is now, and not the inspected one.
 
         Raises:
             InvalidParamsError: The file is no recording, or no answer was inspected.
         """
-        bundle = await self._bundle(path)
+        if path is None and is_last:
+            self._previewed = await self._recordings.last_bundle()
+            if self._previewed is None:
+                return {"preview": "", "forms": []}
+        bundle = await self._bundle(path, is_last=is_last)
         return await run_in_thread(lambda: _preview(bundle), _THREAD)
 
-    async def shared(self, path: str | None, name: str) -> wire.ShareResult:
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
         """The file to share, in the form that the ending of its name says.
+
+        Args:
+            path: Its recording, or None for an answer in memory.
+            name: The name of the file.
+            is_last: Whether that is the answer of the last preview that asked for the last one.
 
         Raises:
             InvalidParamsError: The file is no recording, no answer was inspected, or nothing is written in that form.
         """
-        bundle = await self._bundle(path)
+        bundle = await self._bundle(path, is_last=is_last)
         return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
 
-    async def _bundle(self, path: str | None) -> Bundle:
+    async def _bundle(self, path: str | None, *, is_last: bool = False) -> Bundle:
         if path is not None:
             return await run_in_thread(lambda: _read(path), _THREAD)
-        if self._inspected is None:
-            raise InvalidParamsError("params.path", "null", "a recording, since no answer was inspected")
-        return self._inspected
+        chosen, what = (self._previewed, "previewed") if is_last else (self._inspected, "inspected")
+        if chosen is None:
+            raise InvalidParamsError("params.path", "null", f"a recording, since no answer was {what}")
+        return chosen
 
 
 def _read(path: str) -> Bundle:

@@ -8,21 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.errors import (
-    LanguageModelError,
-    LanguageModelErrorCode,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-)
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.hosts.vscode.problem_kinds import NOT_THERE, problem_kind
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     from partstream.hosts.vscode import wire
@@ -57,7 +50,7 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
     try:
         gateway = GatewayLoader(configuration, surroundings).configuration()
     except ConfigurationError as error:
-        return {"models": [], "problem": {"kind": _kind(error), "message": str(error)}}
+        return {"models": [], "problem": {"kind": problem_kind(error), "message": str(error)}}
     result = await _asked(gateway)
     if "problem" in result and result["problem"]["kind"] == "connection":
         other = await _unencrypted(gateway)
@@ -81,8 +74,8 @@ async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
             async with aclosing(models):
                 result["models"] = [_tried(model) for model in await _with_details(models)]
     except (LanguageModelError, ConfigurationError) as error:
-        has_no_list = "spoken" in result and isinstance(error, UpstreamHTTPError) and error.http_status in _NOT_THERE
-        result["problem"] = {"kind": "list" if has_no_list else _kind(error), "message": str(error)}
+        has_no_list = "spoken" in result and isinstance(error, UpstreamHTTPError) and error.http_status in NOT_THERE
+        result["problem"] = {"kind": "list" if has_no_list else problem_kind(error), "message": str(error)}
     return result
 
 
@@ -138,30 +131,3 @@ def _tried(model: OfferedModel) -> wire.TriedModel:
 
 def _per_million(price: Decimal | None) -> float | None:
     return None if price is None else float(price * 1_000_000)
-
-
-_KEY_SETTINGS: Final = ("apiKey", "vercelOidc")
-"""How the names of the settings begin that say where the key comes from."""
-
-
-def _kind(error: LanguageModelError | ConfigurationError) -> wire.ServerProblemKind:
-    """What of the group a person can change."""
-    if isinstance(error, ConfigurationError):
-        return "key" if error.where.startswith(_KEY_SETTINGS) else "address"
-    return next((kind for kind, fits in _KINDS if fits(error)), "other")
-
-
-def _is_elsewhere(error: LanguageModelError) -> bool:
-    """Whether something answers, and that is not the interface of a model server."""
-    if isinstance(error, UpstreamHTTPError):
-        return error.http_status in _NOT_THERE or error.http_status in range(300, 400)
-    return isinstance(error, UpstreamProtocolError)
-
-
-_NOT_THERE: Final = frozenset({404, 405, 410})
-_KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[LanguageModelError], bool]], ...]] = (
-    ("key", lambda error: error.code is LanguageModelErrorCode.NO_PERMISSIONS),
-    ("address", _is_elsewhere),
-    ("connection", lambda error: isinstance(error, UpstreamConnectionError | UpstreamTimeoutError)),
-)
-"""The first row that fits an error."""

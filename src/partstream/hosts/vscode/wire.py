@@ -314,12 +314,13 @@ class ProviderError(TypedDict):
     """A provider that could not list its models; the log has its traceback.
 
     `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
-    models that were known before must not be shown any more: the server refuses the key, or wants one. `isLoadProblem`
-    tells that `languageModels/providerDidLoad` has told the same.
+    models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
+    person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same.
     """
 
     provider: str
     message: str
+    kind: ServerProblemKind
     isLoadProblem: NotRequired[bool]
     code: NotRequired[LanguageModelErrorCode]
 

@@ -3,7 +3,7 @@
 Part of :mod:`partstream.hosts.vscode.wire`, which exports them; evaluated at import, as that module is.
 """
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 __all__ = [
     "DidRecordParams",
@@ -65,9 +65,13 @@ class InspectResult(TypedDict):
 
 
 class SharePreviewParams(TypedDict):
-    """The recording to share: its file, or null for the answer that was inspected last."""
+    """The recording to share: its file, or null for the answer that was inspected last.
+
+    With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
+    """
 
     path: str | None
+    isLast: NotRequired[bool]
 
 
 class ShareForm(TypedDict):
@@ -78,16 +82,23 @@ class ShareForm(TypedDict):
 
 
 class SharePreviewResult(TypedDict):
-    """What a file to share will hold, in words, and the forms that it may have."""
+    """What a file to share will hold, in words, and the forms that it may have.
+
+    The words are empty where `isLast` was asked for and no answer is in memory.
+    """
 
     preview: str
     forms: list[ShareForm]
 
 
 class ShareParams(TypedDict):
-    """The recording to share, as for the preview, and the name of the file, whose ending says its form."""
+    """The recording to share, as for the preview, and the name of the file, whose ending says its form.
+
+    With `isLast` true it is the answer of the last preview that asked for it.
+    """
 
     path: str | None
+    isLast: NotRequired[bool]
     name: str
 
 

@@ -18,7 +18,7 @@ from partstream.models.discovery import FetchResponse
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.detection.base_urls import MODELS
 from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
-from partstream.upstreams.detection.signs import Presence, Sign, sign_of
+from partstream.upstreams.detection.signs import Presence, Sign, sign_of, tells_nothing
 from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
 
 if TYPE_CHECKING:
@@ -68,14 +68,21 @@ async def ask_round(
         for name, where, path, body in questions
         for http in [UpstreamHTTP(configuration.spoken(name, where), connections)]
     )
-    listing, answers = (answers[0], answers[1:]) if lists else (None, answers)
+    first, answers = (answers[0], answers[1:]) if lists else (None, answers)
+    listing = first if isinstance(first, FetchResponse) else None
     signs = {
-        wire.name: Sign(Presence.SILENT, answer)
-        if isinstance(answer, str)
-        else sign_of(answer, wire.errors, without_query(elsewhere.get(wire.name, base_url)), wire.probed_path)
+        wire.name: _sign(answer, wire, elsewhere.get(wire.name, base_url), listing)
         for wire, answer in zip(wires, answers, strict=True)
     }
-    return Round(base_url, signs, listing if isinstance(listing, FetchResponse) else None, elsewhere)
+    return Round(base_url, signs, listing, elsewhere)
+
+
+def _sign(answer: FetchResponse | str, wire: Wire, base_url: str, listing: FetchResponse | None) -> Sign:
+    if isinstance(answer, str):
+        return Sign(Presence.SILENT, answer)
+    if tells_nothing(answer, listing):
+        return Sign(Presence.SILENT, f"HTTP {answer.status}")
+    return sign_of(answer, wire.errors, without_query(base_url), wire.probed_path)
 
 
 async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) -> list[FetchResponse | str]:

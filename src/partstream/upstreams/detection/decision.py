@@ -145,7 +145,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> 
         return Detected(at_path[0].name, given, f"{path} is its usual path, and no other endpoint is there")
     tried = ", ".join(where.path_of(wire) for wire in wires if wire.name in where.signs)
     no_api = next((sign for one in rounds for sign in one.signs.values() if sign.presence is Presence.NO_API), None)
-    reason = f"none of {tried} is there" if no_api is None else no_api.says
+    reason = f"none of {tried} is there" if no_api is None else f"the server answered {no_api.says}"
     if no_api is not None:
         advice = no_api.advice
     elif where.has_list:

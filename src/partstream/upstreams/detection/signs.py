@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.models.discovery import FetchResponse
     from partstream.protocols.errors import Errors
 
-__all__ = ["Presence", "Sign", "is_list", "server_of_list", "sign_of"]
+__all__ = ["Presence", "Sign", "is_list", "server_of_list", "sign_of", "tells_nothing"]
 
 
 class Presence(Enum):
@@ -84,6 +84,11 @@ def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> 
         path: Its path below that.
     """
     return replace(_sign_of(answer, errors, base_url, path), server=_server_of_headers(answer.headers))
+
+
+def tells_nothing(answer: FetchResponse, listing: FetchResponse | None) -> bool:
+    """Whether a server fails at whatever it is asked: at an endpoint as at its list of models."""
+    return listing is not None and answer.status == listing.status >= 500
 
 
 def _sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:

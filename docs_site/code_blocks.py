@@ -9,6 +9,7 @@ A comment stands on the line before the fence, where readers do not see it:
 - `<!-- given: NAME, NAME -->`: it is run here, with these names of `surroundings.py`; what it uses of `GIVEN` there
   without making it, it gets in any case.
 - `<!-- continues -->`: it is read together with the blocks of its language before it.
+- `<!-- door: NAME -->`: it is one way from nothing to an answer, or a piece of one, that `make newcomer` goes.
 
 A tutorial is followed from its beginning to its end; there, other comments say what its reader does:
 
@@ -26,7 +27,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MARKS = ("example", "file", "run by", "not run", "given", "continues", "saved as", "kept running", "exit code")
+MARKS = (
+    *("example", "file", "run by", "not run", "given", "continues", "door"),
+    *("saved as", "kept running", "exit code"),
+)
 FENCE = re.compile(r"^( *)```(.*)$")
 COMMENT = re.compile(r"^ *<!-- ([a-z ]+?)(?:: (.*?))? -->$")
 
@@ -55,6 +59,7 @@ class Block:
 
     @property
     def place(self) -> str:
+        """The page and the line."""
         return f"{self.page}:{self.line}"
 
 

@@ -1,0 +1,1 @@
+"""What the pages tell newcomers to type, typed by one: `make newcomer`."""

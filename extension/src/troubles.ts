@@ -1,0 +1,82 @@
+/** What is wrong now, as the status bar says it: with the process, with files of providers, and with lists of models. */
+import { basename } from "node:path";
+import * as l10n from "@vscode/l10n";
+import type { SidecarError } from "./errors";
+import type { Load } from "./loadProblems";
+import type { ListView } from "./modelList";
+import type { ProviderError } from "./protocol.generated";
+import { plain } from "./usageText";
+
+/** The commands that the tooltip leads to, and nothing else in it does. */
+export const TROUBLE_COMMANDS = [
+  [() => l10n.t("Test Connection…"), "partstream.testConnection"],
+  [() => l10n.t("Show Log"), "partstream.showLog"],
+  [() => l10n.t("Copy Debug Information"), "partstream.copyDebugInformation"],
+] as const;
+
+/** One thing that is wrong: in a few words, and in a sentence. */
+export interface Trouble {
+  readonly text: string;
+  readonly sentence: string;
+}
+
+/** The content of the status bar item. */
+export interface TroubleView {
+  readonly text: string;
+  /** Markdown. */
+  readonly tooltip: string;
+}
+
+/** Everything that can be wrong. */
+export interface Circumstances {
+  /** Why no process runs. */
+  readonly process: SidecarError | undefined;
+  readonly loads: readonly Load[];
+  readonly lists: readonly ListView[];
+}
+
+/** What a group or a provider of a name lacks, by what a person can change. */
+const LACKS: Readonly<Record<ProviderError["kind"], (name: string) => string>> = {
+  connection: (name) => l10n.t`${name} does not answer`,
+  key: (name) => l10n.t`${name} wants another key`,
+  address: (name) => l10n.t`${name} has a wrong address or setting`,
+  list: (name) => l10n.t`${name} does not list its models`,
+  other: (name) => l10n.t`${name} does not list its models`,
+};
+
+/** What is wrong, the most general first. */
+export function troublesOf({ process, loads, lists }: Circumstances): Trouble[] {
+  // Without a process nothing else is known.
+  if (process) return [{ text: l10n.t("Python does not run"), sentence: process.message }];
+  return [...loads.flatMap(troubleOfLoad), ...lists.flatMap(troublesOfList)];
+}
+
+/** The item; undefined while nothing is wrong. */
+export function troubleView(troubles: readonly Trouble[]): TroubleView | undefined {
+  const [first] = troubles;
+  if (!first) return undefined;
+  const more = troubles.length - 1;
+  const links = TROUBLE_COMMANDS.map(([title, command]) => `[${title()}](command:${command})`).join(" · ");
+  const lines = troubles.map(({ text, sentence }) => `**${plain(text)}**: ${plain(sentence)}`);
+  // A name comes from a person or a server: nothing in it may be an icon.
+  const said = more > 0 ? l10n.t`Partstream: ${first.text}, and ${more} more` : l10n.t`Partstream: ${first.text}`;
+  const text = said.replaceAll("$(", "$ (");
+  return { text: `$(warning) ${text}`, tooltip: [...lines, links].join("\n\n") };
+}
+
+function troubleOfLoad({ provider, problem }: Load): Trouble[] {
+  if (!problem) return [];
+  const { file, line, message } = problem;
+  const isPlaced = file !== null && line !== null;
+  const text = isPlaced ? l10n.t`${basename(file)} line ${line}` : l10n.t`${provider} cannot be loaded`;
+  return [{ text, sentence: message }];
+}
+
+function troublesOfList({ group, failures }: ListView): Trouble[] {
+  // A load that failed is told by itself.
+  const others = failures.filter(({ isLoadProblem }) => isLoadProblem !== true);
+  return others.map(({ provider, kind, message }) => ({
+    text: LACKS[kind](group?.name ?? provider),
+    sentence: message,
+  }));
+}

@@ -1,0 +1,68 @@
+"""What the README and its pages say leads to an answer: `make newcomer` types it, and these results are of that."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from doors.stranger import StepError, Stranger
+from doors.table import DOORS, Door, commands_of
+
+ROOT = Path(__file__).parent.parent
+RESULTS = json.loads((ROOT / "doors/results.json").read_text(encoding="utf-8"))
+MARK = re.compile(r"^<!-- door: (\w+) -->$", re.MULTILINE)
+
+
+def test_every_door_of_the_pages_is_gone_through() -> None:
+    marked = {
+        name for page in ("README.md", "docs/install.md") for name in MARK.findall((ROOT / page).read_text("utf-8"))
+    }
+    assert marked == {name for door in DOORS for name in door.blocks}
+    assert list(RESULTS) == [door.name for door in DOORS]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
+def test_what_was_typed_is_what_the_pages_say_now(door: Door) -> None:
+    assert [step["what"] for step in RESULTS[door.name]["commands"]] == commands_of(door)
+    assert bool(RESULTS[door.name]["by_hand"]) is bool(door.by_hand)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
+def test_what_was_seen_behind_a_door_is_what_it_promises(door: Door) -> None:
+    assert RESULTS[door.name]["saw"]
+    assert str(ROOT) not in json.dumps(RESULTS[door.name])
+
+
+def test_a_door_whose_block_no_page_has_is_refused_with_its_name() -> None:
+    with pytest.raises(ValueError, match=r"attic: no page of .* has a block marked 'nowhere'"):
+        commands_of(Door("attic", "", ("nowhere",), ""))
+
+
+HAS_CLONES = pytest.mark.skipif(
+    sys.platform == "win32" or not (ROOT / ".git").exists(), reason="a shell and a repository to clone are needed"
+)
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Stranger:
+    return Stranger(tmp_path)
+
+
+@HAS_CLONES
+def test_a_stranger_has_nothing_of_ours_and_keeps_folder_and_variables_from_command_to_command(
+    stranger: Stranger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
+    stranger.types("export WORD=kept; cd docs")
+    _, said = stranger.types("echo $WORD ${OPENAI_API_KEY:-none} $(basename $PWD); ls -A ~")
+    assert said == "kept none docs\n"
+    assert stranger.here.endswith("/partstream/docs")
+
+
+@HAS_CLONES
+def test_a_command_that_fails_is_an_error_with_its_words(stranger: Stranger) -> None:
+    with pytest.raises(StepError, match=r"ls nowhere: .*nowhere"):
+        stranger.types("ls nowhere")
