@@ -7,17 +7,20 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { ACCESSIBILITY_CHECKS } from "./checks/accessibility.js";
 import { ADD_MODELS_CHECKS } from "./checks/addModels.js";
 import { AGENT_CHECKS } from "./checks/agents.js";
 import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
+import { FIRST_RUN_CHECKS } from "./checks/firstRun.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
 import { HUB_CHECKS } from "./checks/hub.js";
 import { INSPECTOR_CHECKS } from "./checks/inspector.js";
 import { NEW_PROVIDER_CHECKS } from "./checks/newProvider.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
+import { SETTINGS_EDITOR_CHECKS } from "./checks/settingsEditor.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
@@ -35,34 +38,53 @@ const { values } = parseArgs({
   },
 });
 const extension = findPackage(values.vsix);
-const session = new Session(resolve(values.artifacts));
-let results = [];
-try {
-  const begin = performance.now();
-  await session.start({ fixtures: ["direct-provider", "consumer"], extension, groups, settings });
-  console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
-  const only = values.only && new RegExp(values.only);
-  // The groups that are added there have models of the same ids as those of the others, which get other ids then.
-  const checks = [
-    ...PANEL_CHECKS,
-    ...WIRE_CHECKS,
-    ...API_CHECKS,
-    ...TOKEN_CHECKS,
-    ...TROUBLE_CHECKS, // Before groups are added whose key is refused: they stay wrong.
-    ...ADD_MODELS_CHECKS,
-    ...GROUP_CHECKS,
-    ...CONNECTION_CHECKS,
-    ...INSPECTOR_CHECKS,
-    ...REPORT_CHECKS,
-    ...AGENT_CHECKS,
-    ...HUB_CHECKS,
-    ...NEW_PROVIDER_CHECKS,
-    ...ENDING_CHECKS,
-  ];
-  results = await runChecks(checks, session, { only });
-  writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
-} finally {
-  const failed = results.length === 0 || results.some(({ passed }) => !passed);
-  await session.stop({ keepLogs: failed || values["keep-logs"] });
-  process.exitCode = failed ? 1 : 0;
+const only = values.only && new RegExp(values.only);
+const artifacts = resolve(values.artifacts);
+
+/** Each with a VS Code of its own. */
+const RUNS = [
+  {
+    artifacts,
+    begin: { fixtures: ["direct-provider", "consumer"], groups, settings },
+    // The groups that are added there have models of the same ids as those of the others, which get other ids then.
+    checks: [
+      ...PANEL_CHECKS,
+      ...WIRE_CHECKS,
+      ...API_CHECKS,
+      ...TOKEN_CHECKS,
+      ...TROUBLE_CHECKS, // Before groups are added whose key is refused: they stay wrong.
+      ...ADD_MODELS_CHECKS,
+      ...GROUP_CHECKS,
+      ...CONNECTION_CHECKS,
+      ...INSPECTOR_CHECKS,
+      ...REPORT_CHECKS,
+      ...ACCESSIBILITY_CHECKS,
+      ...SETTINGS_EDITOR_CHECKS,
+      ...AGENT_CHECKS,
+      ...HUB_CHECKS,
+      ...NEW_PROVIDER_CHECKS,
+      ...ENDING_CHECKS,
+    ],
+  },
+  { artifacts: join(artifacts, "first-run"), begin: {}, checks: FIRST_RUN_CHECKS },
+];
+
+async function run({ artifacts, begin, checks }) {
+  const session = new Session(artifacts);
+  let results = [];
+  try {
+    const began = performance.now();
+    await session.start({ ...begin, extension });
+    console.log(`VS Code is ready (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    results = await runChecks(checks, session, { only });
+    writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
+  } finally {
+    const failed = results.length === 0 || results.some(({ passed }) => !passed);
+    await session.stop({ keepLogs: failed || values["keep-logs"] });
+    if (failed) process.exitCode = 1;
+  }
+}
+
+for (const one of RUNS) {
+  if (!only || one.checks.some(({ name }) => only.test(name))) await run(one);
 }

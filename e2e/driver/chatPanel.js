@@ -343,6 +343,12 @@ export class ChatPanel {
     await this.statusItem(text).waitFor();
   }
 
+  /** What a screen reader says of our items of the status bar. */
+  async heardInStatusBar() {
+    const items = this.#page.locator('.part.statusbar .statusbar-item[id*="partstream."]:visible a');
+    return items.evaluateAll((links) => links.map((link) => link.getAttribute("aria-label") ?? ""));
+  }
+
   /** How many errors VS Code counts among its problems. */
   async problems() {
     const label = await this.#page.locator('.statusbar-item[id="status.problems"] a').getAttribute("aria-label");

@@ -67,13 +67,8 @@ export function createTroubleItem(command: string): {
   const item = vscode.window.createStatusBarItem("partstream.trouble", vscode.StatusBarAlignment.Right, 103);
   item.name = l10n.t("Partstream Problems");
   item.command = command;
-  item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-  const show = (view: TroubleView | undefined): void => {
-    const tooltip = new vscode.MarkdownString(view?.tooltip);
-    tooltip.isTrusted = { enabledCommands: TROUBLE_COMMANDS.map(([, command]) => command) };
-    showItem(item, view && { text: view.text, tooltip });
-  };
-  return { item, show };
+  const commands = TROUBLE_COMMANDS.map(([, enabled]) => enabled);
+  return { item, show: (view) => showFullness(item, view && { ...view, fullness: "warning" }, commands) };
 }
 
 /** A status bar item for what answers wait for; hidden until it shows something. */

@@ -43,7 +43,7 @@ export const world = {
   logLevelChanged: new EventEmitter<number>(),
   /** What the status bar shows of ours, by the ids of the items: texts, and the name of the background. */
   items: new Map<string, { text: string; background: string | undefined; tooltip: string }>(),
-  /** What a screen reader says of the items of the status bar, by their ids. */
+  /** What a screen reader says of them, by their ids. */
   heard: new Map<string, string | undefined>(),
   /** What opens links to the extension. */
   openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,
@@ -115,9 +115,9 @@ class StatusBarItem {
   backgroundColor: ThemeColor | undefined;
   constructor(private readonly id: string) {}
   show(): void {
-    world.heard.set(this.id, this.accessibilityInformation?.label);
     const tooltip = typeof this.tooltip === "object" ? this.tooltip.value : (this.tooltip ?? "");
     world.items.set(this.id, { text: this.text, background: this.backgroundColor?.id, tooltip });
+    world.heard.set(this.id, this.accessibilityInformation?.label);
   }
   hide(): void {
     world.items.delete(this.id);
