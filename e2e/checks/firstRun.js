@@ -1,6 +1,8 @@
 /** The first minutes of a person: VS Code with a fresh profile, in which nothing but the extension is installed. */
 import assert from "node:assert/strict";
+import { until } from "../driver/wait.js";
 
+const BOX_LIMIT = 5000;
 const WALKTHROUGH = ".gettingStartedContainer";
 
 /** The steps with a button, in their order, and what shows that the button did what it says. */
@@ -19,10 +21,15 @@ const STEPS = [
   { step: "See what it took", button: "Show Token Usage", shows: ({ webviews }) => webviews.frame(/^Token usage$/) },
 ];
 
+/** By the page of help, which VS Code closes when a chat that was just opened takes the focus: then it is opened again. */
 async function openWalkthrough({ palette, wizard, panel }) {
-  await palette.run("Partstream: Help…");
-  await wizard.shows("Get Started");
-  await wizard.choose("Get Started");
+  await until("the walkthrough to be chosen", async () => {
+    await palette.run("Partstream: Help…");
+    return wizard.choose("Get Started", { timeout: BOX_LIMIT }).then(
+      () => true,
+      () => false,
+    );
+  });
   await panel.page.locator(WALKTHROUGH, { hasText: "Connect a model server" }).waitFor();
 }
 

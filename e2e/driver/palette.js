@@ -1,6 +1,7 @@
 /** The palette of commands as a person has it. */
 import { until } from "./wait.js";
 
+const BOX_LIMIT = 5000;
 const LOOK_LIMIT = 1500;
 const COMMAND_LIMIT = 60_000;
 
@@ -25,9 +26,9 @@ export class Palette {
       `the command ${title} in the palette`,
       async () => {
         await this.#page.keyboard.press("F1");
-        await this.input.waitFor();
-        await this.input.fill(`>${title}`);
         try {
+          // VS Code closes the box when something else takes the focus: then a person opens it again.
+          await this.input.fill(`>${title}`, { timeout: BOX_LIMIT });
           await row.waitFor({ timeout: LOOK_LIMIT });
           return true;
         } catch {

@@ -57,9 +57,9 @@ export class Wizard {
     await this.write(name);
   }
 
-  async choose(label) {
-    await this.#palette.input.fill(label);
-    await this.#page.locator(`${WIDGET} .monaco-list-row`, { hasText: label }).first().click();
+  async choose(label, { timeout } = {}) {
+    await this.#palette.input.fill(label, { timeout });
+    await this.#page.locator(`${WIDGET} .monaco-list-row`, { hasText: label }).first().click({ timeout });
   }
 
   async write(text) {
