@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hub.stores import HubDatabase
@@ -62,6 +62,7 @@ def test_a_total_has_one_window_for_ever() -> None:
     st.sampled_from(ZONES),
     st.floats(0, datetime(2100, 1, 1, tzinfo=UTC).timestamp()),
 )
+@example(Period.DAY, "UTC", 2051222399.9999995)
 def test_windows_follow_each_other_without_a_gap(period: Period, zone: str, now: float) -> None:
     rule = replace(RULE, period=period, time_zone=zone)
     starts_at, ends_at = span_at(rule, now)

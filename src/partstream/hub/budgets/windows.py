@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
@@ -38,7 +39,8 @@ def span_at(rule: BudgetRule, time: float) -> Span:
     if rule.period is Period.TOTAL:
         return Span(0.0, None)
     zone = ZoneInfo(rule.time_zone)
-    first, following = _days(rule.period, datetime.fromtimestamp(time, zone).date())
+    # Rounded to microseconds, the last moment of a day would be the first of the next.
+    first, following = _days(rule.period, datetime.fromtimestamp(math.floor(time), zone).date())
     return Span(_midnight(first, zone), _midnight(following, zone))
 
 
