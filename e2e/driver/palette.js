@@ -30,6 +30,7 @@ export class Palette {
           // VS Code closes the box when something else takes the focus: then a person opens it again.
           await this.input.fill(`>${title}`, { timeout: BOX_LIMIT });
           await row.waitFor({ timeout: LOOK_LIMIT });
+          await row.click({ timeout: BOX_LIMIT });
           return true;
         } catch {
           await this.#page.keyboard.press("Escape"); // Not there yet: the list is that of the moment it was opened.
@@ -38,7 +39,6 @@ export class Palette {
       },
       { limit: COMMAND_LIMIT },
     );
-    await row.click();
   }
 
   /** Takes away the notifications that are shown: they lie over the box in which a message is written. */
