@@ -23,7 +23,20 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "asgi", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
+    frozenset(
+        {
+            "_version",
+            "asgi",
+            "errors",
+            "events",
+            "framing",
+            "json_codec",
+            "kinds",
+            "numbers",
+            "user_folders",
+            "write_ahead_log",
+        }
+    ),
     frozenset(
         {
             "arguments",
@@ -200,6 +213,7 @@ HUB_MAY_IMPORT = CORE | {
     "tokens",
     "upstreams",
     "user_folders",
+    "write_ahead_log",
 }
 
 

@@ -20,6 +20,7 @@ from partstream.json_codec import dumps, loads
 from partstream.numbers import storable_text
 from partstream.protocols.served_state import StoredAnswer
 from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
+from partstream.write_ahead_log import use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -148,7 +149,7 @@ class SQLiteAnswers:
             form = connection.execute("PRAGMA user_version").fetchone()[0]
             if form not in (0, _FORM):
                 raise sqlite3.DatabaseError(f"answers in form {form} of another version")
-            connection.execute("PRAGMA journal_mode = WAL")
+            use_write_ahead_log(connection, _BUSY_SECONDS)
             connection.executescript(_TABLES)
             connection.execute(f"PRAGMA user_version = {_FORM}")
             self._tidy(connection)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.hub.store.engine import Access, places
 from partstream.hub.store.errors import StoreUnreachableError, StoreUnusableError
+from partstream.write_ahead_log import use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -129,7 +130,7 @@ class SqliteEngine:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
             if self._path is not None:
-                _use_write_ahead_log(connection)
+                use_write_ahead_log(connection, _BUSY_SECONDS)
         except BaseException:
             connection.close()
             raise
@@ -179,17 +180,3 @@ class _SqliteTransaction:
 
     def now(self) -> float:
         return self._clock()
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes. SQLite does not wait for another process that changes the mode."""
-    ends = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
-                raise
-            time.sleep(0.01)
-        else:
-            return

@@ -23,6 +23,7 @@ from partstream.tokens.ledger.schema import (
     TRIM,
 )
 from partstream.user_folders import DATA
+from partstream.write_ahead_log import use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -219,7 +220,7 @@ class LedgerFile:
         connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
         is_made = _is_made(connection)
         self._keep_private()
-        _use_write_ahead_log(connection)
+        use_write_ahead_log(connection, _BUSY)
         connection.execute("PRAGMA synchronous = NORMAL")
         if is_made:
             return
@@ -321,21 +322,6 @@ def _is_made(connection: sqlite3.Connection) -> bool:
             f"got application {application:#x}, version {version}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
         )
     return False
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Lets others read during a write, if the file system allows; otherwise SQLite's old journal is used."""
-    ends = time.monotonic() + _BUSY
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            # SQLite does not wait for another process that is changing the mode, whatever the timeout.
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
