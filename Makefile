@@ -147,15 +147,18 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 # ends with an error if they must not be released.
 .PHONY: release-check
 
-release-check: $(NODE_STAMP) setup ## Check the wheel, the source distribution and the extension, in some minutes
+release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution and the extension, in some minutes
 	$(BIN)/python -m release
 
 # The tests on each supported Python of this machine, with the newest packages and with the oldest that pyproject.toml
 # allows, each in an environment of its own; what they showed goes into pythons/results.json, and from there into
 # docs/releasing.md. ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
-.PHONY: check-pythons
+.PHONY: pythons check-pythons
 
-check-pythons: setup ## Run the tests on every Python of this machine, with oldest and newest packages
+pythons: setup ## Install the supported Pythons that this machine does not have, for this project alone
+	$(BIN)/python -m pythons.missing
+
+check-pythons: pythons ## Run the tests on every Python of this machine, with oldest and newest packages
 	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
 	$(BIN)/python scripts/generate.py
 

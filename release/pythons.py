@@ -9,22 +9,33 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["SUPPORTED", "found_pythons", "missing_pythons"]
+__all__ = ["OUR_PYTHONS", "SUPPORTED", "found_pythons", "missing_pythons"]
 
 SUPPORTED: Final = ("3.11", "3.12", "3.13", "3.14")
 """The versions of Python that a release supports."""
 
+OUR_PYTHONS: Final = Path(__file__).resolve().parent.parent / ".environments" / "pythons"
+"""Where `make pythons` installs those that a machine does not have."""
+
 _PROBE: Final = "import sys; print(*sys.version_info[:2], sep='.')"
 
 
-def found_pythons() -> dict[str, str]:
-    """The path of a Python for each supported version that is here: our own, one of the PATH, or one of pyenv."""
+def found_pythons(ours: Path = OUR_PYTHONS) -> dict[str, str]:
+    """The path of a Python for each supported version that is here.
+
+    The one that runs this comes first, then those of pyenv, of the PATH, and of `make pythons`.
+
+    Args:
+        ours: Where `make pythons` installs.
+    """
     on_path = [shutil.which(f"python{version}") for version in SUPPORTED]
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     # What is on the PATH may be a shim of pyenv, which knows only the versions that are switched on.
     of_pyenv = sorted(map(str, pyenv.glob("3.*/bin/python")))
+    installed = sorted(str(path) for version in SUPPORTED for path in ours.glob(f"*/bin/python{version}"))
+    running = getattr(sys, "_base_executable", sys.executable)
     found: dict[str, str] = {}
-    for candidate in [getattr(sys, "_base_executable", sys.executable), *of_pyenv, *filter(None, on_path)]:
+    for candidate in [running, *of_pyenv, *filter(None, on_path), *installed]:
         run = subprocess.run([candidate, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False)
         version = run.stdout.strip()
         if run.returncode == 0 and version in SUPPORTED:

@@ -24,7 +24,7 @@ from release.licences import (
     licence_of,
     required_packages,
 )
-from release.pythons import found_pythons, missing_pythons
+from release.pythons import SUPPORTED, found_pythons, missing_pythons
 from release.trials import TrialError, try_sidecar
 from release.versions import faults_of_versions, version_places
 from scripts.build_vsix import (
@@ -308,6 +308,15 @@ def test_a_supported_python_that_the_machine_does_not_have_is_named():
     ours = ".".join(map(str, sys.version_info[:2]))
     assert ours in found_pythons()
     assert missing_pythons({"3.11": "python3.11", "3.13": "python3.13"}) == ["3.12", "3.14"]
+
+
+def test_a_python_that_was_installed_for_this_project_is_found(tmp_path: Path):
+    program = tmp_path / "some" / "bin" / f"python{SUPPORTED[-1]}"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho {SUPPORTED[-1]}\n", encoding="utf-8")
+    program.chmod(0o755)
+    others = found_pythons(tmp_path / "empty")
+    assert found_pythons(tmp_path) == others | {SUPPORTED[-1]: others.get(SUPPORTED[-1], str(program))}
 
 
 @pytest.fixture
