@@ -158,6 +158,7 @@ release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution
 pythons: setup ## Install the supported Pythons that this machine does not have, for this project alone
 	$(BIN)/python -m pythons.missing
 
+check-pythons: export PYTHONDONTWRITEBYTECODE :=
 check-pythons: pythons ## Run the tests on every Python of this machine, with oldest and newest packages
 	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
 	$(BIN)/python scripts/generate.py
