@@ -1,4 +1,4 @@
-"""`partstream upstream`: a process of its own, spoken to over HTTP and ended with Ctrl-C."""
+"""`partstream upstream`: a process of its own, spoken to over HTTP and ended with a signal."""
 
 import json
 import os
@@ -36,8 +36,8 @@ class _Running:
         """The next line that it prints: of an exchange, once the reply has ended for the server too."""
         return self.process.stdout.readline()
 
-    def interrupt(self) -> tuple[int, str, str]:
-        self.process.send_signal(signal.SIGINT)
+    def stop(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+        self.process.send_signal(number)
         output, errors = self.process.communicate(timeout=30)
         return self.process.returncode, output, errors
 
@@ -60,7 +60,7 @@ def test_it_says_where_it_serves_and_one_line_for_each_request():
         first = running.next_line().strip()
         assert running.post("fault:status=429").status_code == 429
         second = running.next_line().strip()
-        code, output, errors = running.interrupt()
+        code, output, errors = running.stop()
     assert (code, output, errors) == (0, "", "")
     assert re.fullmatch(r"#1 POST /v1/responses 200 refusal fault:no_done 1\d events, \d+ ms whole", first)
     assert re.fullmatch(r"#2 POST /v1/responses 429 refusal fault:status=429 0 events, \d+ ms whole", second)
@@ -79,7 +79,7 @@ def test_with_json_every_line_is_an_object():
     with _running("--json") as running:
         running.post()
         line = running.next_line()
-        code, output, errors = running.interrupt()
+        code, output, errors = running.stop()
     assert (code, output, errors) == (0, "", "")
     assert json.loads(running.first_line) == {
         "type": "listening",
@@ -128,13 +128,14 @@ def test_the_token_comes_from_the_environment_and_is_never_shown():
     with _running("--token-env", "PARTSTREAM_TEST_TOKEN", PARTSTREAM_TEST_TOKEN=TOKEN) as running:
         assert running.post().status_code == 401
         assert running.post(authorization=f"Bearer {TOKEN}").status_code == 200
-        code, output, errors = running.interrupt()
+        code, output, errors = running.stop()
     assert code == 0
     assert TOKEN not in running.first_line + output + errors
 
 
 @pytest.mark.parametrize(("option", "events"), [(("--fault", "stall=7"), 7), (("--pace-ms", "60000"), 5)])
-def test_ctrl_c_ends_it_also_while_an_answer_is_under_way(option, events):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_ctrl_c_and_sigterm_end_it_also_while_an_answer_is_under_way(option, events, number):
     with (
         _running(*option) as running,
         httpx2.Client(trust_env=False, timeout=30) as client,
@@ -143,7 +144,7 @@ def test_ctrl_c_ends_it_also_while_an_answer_is_under_way(option, events):
         received, pieces = b"", response.iter_raw()
         while received.count(b"event: ") < events:
             received += next(pieces)
-        code, output, errors = running.interrupt()
+        code, output, errors = running.stop(number)
     assert (code, errors) == (0, "")
     line = rf"#1 POST /v1/responses 200 text( fault:\S+)? {events} events, \d+ ms stopped\n"
     assert re.fullmatch(line, output)

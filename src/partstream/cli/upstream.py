@@ -1,10 +1,9 @@
-"""`partstream upstream`: runs the replay upstream in a terminal until Ctrl-C and prints one line for each request."""
+"""`partstream upstream`: runs the replay upstream in a terminal until Ctrl-C or SIGTERM and prints one line for each request."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from partstream.errors import CallerError
 from partstream.outputs import StreamOptions
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.stop_signals import stopped_by_signals
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
@@ -137,8 +137,7 @@ def command(
         raise UnreadableRecordingError(printable(str(failure))) from failure
     announce, report = _json_log() if as_json else _console_log()
     try:
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
-            asyncio.run(_run(upstream, spoken, announce, report))
+        asyncio.run(_run(upstream, spoken, announce, report))
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
@@ -210,9 +209,11 @@ async def _run(
     report: Callable[[ServedExchange], None],
 ) -> None:
     upstream.on_did_finish_exchange(report)
-    async with upstream:
-        announce({protocol: upstream.base_url_of(protocol) for protocol in spoken})
-        await asyncio.Event().wait()
+    is_to_stop = asyncio.Event()
+    with stopped_by_signals(is_to_stop.set):
+        async with upstream:
+            announce({protocol: upstream.base_url_of(protocol) for protocol in spoken})
+            await is_to_stop.wait()
 
 
 def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
