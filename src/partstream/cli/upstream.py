@@ -1,4 +1,4 @@
-"""`partstream upstream`: runs the replay upstream in a terminal until Ctrl-C or SIGTERM and prints one line for each request."""
+"""`partstream upstream`: runs the replay upstream until a signal stops it, and prints one line for each request."""
 
 from __future__ import annotations
 
