@@ -7,13 +7,13 @@ errors may have fields of any type or no text at all.
 from __future__ import annotations
 
 import asyncio
-import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from partstream.arguments import InvalidArgumentError
 from partstream.contract import CodePlace
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.hosts.vscode.error_fields import field_of
+from partstream.hosts.vscode.forked import is_forked
 from partstream.hosts.vscode.problem_kinds import problem_kind
 from partstream.numbers import MOST_SECONDS, as_amount, as_count
 from partstream.user_code import failing_place, fault_of, said_by
@@ -61,9 +61,6 @@ def says_all(error: BaseException) -> bool:
     return isinstance(error, PartstreamError) and not isinstance(error, InvalidArgumentError)
 
 
-_PROCESS: Final = os.getpid()
-
-
 def is_providers_own(error: BaseException, token: CancellationToken | None = None) -> bool:
     """Whether an error is to be handled as a provider's; if not, it has to go on.
 
@@ -74,7 +71,7 @@ def is_providers_own(error: BaseException, token: CancellationToken | None = Non
             cancelled was cancelled from outside.
     """
     if isinstance(error, SystemExit):
-        return os.getpid() == _PROCESS  # a process that a provider has forked must be able to end
+        return not is_forked()  # a process that a provider has forked must be able to end
     if not isinstance(error, asyncio.CancelledError):
         return True
     if token is not None:

@@ -11,6 +11,7 @@ import threading
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.hosts.vscode.session import Session
@@ -45,7 +46,6 @@ takes at most :data:`session.RELEASE_SECONDS`, :data:`FLUSH_SECONDS` and :data:`
 def run() -> int:
     """Serves the extension at the other end of the standard streams; returns the exit status."""
     reading, writing = claim_standard_streams()
-    process = os.getpid()
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         exited: asyncio.Future[int] = loop.create_future()
@@ -57,8 +57,8 @@ def run() -> int:
             except (SystemExit, KeyboardInterrupt, RuntimeError, asyncio.CancelledError) as error:
                 if serving.done() or loop.is_closed():
                     raise  # an error of the sidecar itself
-                if os.getpid() != process:  # a provider has forked
-                    os._exit(error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1)
+                if is_forked():
+                    end_forked(error)
                 # SystemExit and KeyboardInterrupt leave the event loop from any task or callback of a provider,
                 # `loop.stop()` ends it, and a provider may cancel every task. All that was scheduled is still there.
                 _logger.exception("code of a provider tried to end the sidecar, which goes on")

@@ -16,7 +16,8 @@ from partstream._version import __version__
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
 from partstream.hosts.vscode.announcements import Announcements
-from partstream.hosts.vscode.failures import ProviderFailedError, error_data, is_providers_own
+from partstream.hosts.vscode.failures import ProviderFailedError, error_data
+from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
@@ -224,8 +225,8 @@ class Session:
         try:
             answer = encode_result(request.id, await self._handlers[request.method](request.params, running))
         except BaseException as error:  # a task that raises SystemExit ends the loop, and one without answer a request
-            if isinstance(error, SystemExit) and not is_providers_own(error):
-                raise
+            if is_forked() and isinstance(error, SystemExit):
+                end_forked(error)
             if self._running.get(running.id) is not running:  # answered when it was cancelled
                 return
             answer = self._failure(request.id, error)
