@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["use_write_ahead_log"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["closed_on_error", "use_write_ahead_log"]
 
 _PAUSE: Final = 0.01
+
+
+@contextmanager
+def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Closes a connection if the block that prepares it raises: nobody has it then to close it."""
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import stat
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def test_a_write_that_sqlite_takes_back_itself_is_named_and_the_next_one_works(t
 
     path = tmp_path / "a"
     run(path, lambda store: store.close())
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON answers WHEN new.id = 'r1'"
             " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END"

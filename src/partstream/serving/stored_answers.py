@@ -20,7 +20,7 @@ from partstream.json_codec import dumps, loads
 from partstream.numbers import storable_text
 from partstream.protocols.served_state import StoredAnswer
 from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
-from partstream.write_ahead_log import use_write_ahead_log
+from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -158,8 +158,9 @@ class SQLiteAnswers:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA secure_delete = ON")  # what a client deletes is not left in the file
+        with closed_on_error(connection):
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA secure_delete = ON")  # what a client deletes is not left in the file
         return connection
 
     # ---- for the event loop ----

@@ -1,22 +1,38 @@
 """What a worker decides about its budgets, in virtual time over real tables."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from typing import Protocol
+
+import pytest
 
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
 from partstream.hub.budgets.errors import BudgetSpentError, BudgetsUnreachableError
-from partstream.hub.directory import Period
+from partstream.hub.directory import BudgetRule, Period
 from partstream.hub.store.values import Window
 
 RULE = replace(TEAM, limit=1_000)
 DAILY = replace(RULE, period=Period.DAY)
 
 
-def hub_of(workers: int, rule: object = RULE) -> tuple[VirtualHub, list[VirtualWorker]]:
-    hub = VirtualHub((rule,))
-    started = [hub.start() for _ in range(workers)]
-    hub.rest()
-    return hub, started
+class HubOf(Protocol):
+    def __call__(self, workers: int, rule: BudgetRule = RULE) -> tuple[VirtualHub, list[VirtualWorker]]: ...
+
+
+@pytest.fixture
+def hub_of() -> Iterator[HubOf]:
+    """Makes a hub with some workers, which have nothing to do any more."""
+    with ExitStack() as opened:
+
+        def make(workers: int, rule: BudgetRule = RULE) -> tuple[VirtualHub, list[VirtualWorker]]:
+            hub = opened.enter_context(VirtualHub((rule,)))
+            started = [hub.start() for _ in range(workers)]
+            hub.rest()
+            return hub, started
+
+        yield make
 
 
 def window_of(hub: VirtualHub) -> Window:
@@ -27,7 +43,7 @@ def free_of(worker: VirtualWorker) -> int:
     return sum(hold.free for _, hold in worker.keeper.book)
 
 
-def test_what_another_worker_holds_and_does_not_use_is_recalled_before_anybody_is_refused() -> None:
+def test_what_another_worker_holds_and_does_not_use_is_recalled_before_anybody_is_refused(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 900, 900)
     hub.rest()
@@ -40,7 +56,7 @@ def test_what_another_worker_holds_and_does_not_use_is_recalled_before_anybody_i
     hub.check()
 
 
-def test_an_answer_gets_less_when_the_whole_is_not_to_be_had_and_nothing_below_its_least() -> None:
+def test_an_answer_gets_less_when_the_whole_is_not_to_be_had_and_nothing_below_its_least(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 700, 700)
     hub.rest()
@@ -54,7 +70,7 @@ def test_an_answer_gets_less_when_the_whole_is_not_to_be_had_and_nothing_below_i
     assert error.least == 500
 
 
-def test_what_a_worker_holds_for_what_comes_next_is_not_said_to_be_reserved_by_running_answers() -> None:
+def test_what_a_worker_holds_for_what_comes_next_is_not_said_to_be_reserved_by_running_answers(hub_of: HubOf) -> None:
     hub, (worker,) = hub_of(1)
     hub.ask(worker, 1_000, 1_000)
     hub.rest()
@@ -67,7 +83,7 @@ def test_what_a_worker_holds_for_what_comes_next_is_not_said_to_be_reserved_by_r
     assert (error.spent, error.reserved, error.least) == (100, 400, 700)
 
 
-def test_a_budget_that_is_spent_is_refused_at_once_and_without_asking_others() -> None:
+def test_a_budget_that_is_spent_is_refused_at_once_and_without_asking_others(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 1_000, 1_000)
     hub.rest()
@@ -79,7 +95,9 @@ def test_a_budget_that_is_spent_is_refused_at_once_and_without_asking_others() -
     assert window_of(hub).recall == 0
 
 
-def test_what_a_worker_holds_that_is_silent_is_said_to_be_out_of_reach_until_it_is_taken_for_gone() -> None:
+def test_what_a_worker_holds_that_is_silent_is_said_to_be_out_of_reach_until_it_is_taken_for_gone(
+    hub_of: HubOf,
+) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 900, 900)
     hub.rest()
@@ -93,7 +111,7 @@ def test_what_a_worker_holds_that_is_silent_is_said_to_be_out_of_reach_until_it_
     assert error.retry_after == SETTINGS.silent_seconds
 
 
-def test_what_a_worker_holds_that_is_only_slow_to_give_back_is_worth_asking_for_again_soon() -> None:
+def test_what_a_worker_holds_that_is_only_slow_to_give_back_is_worth_asking_for_again_soon(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 900, 900)
     hub.rest()
@@ -111,7 +129,7 @@ def test_what_a_worker_holds_that_is_only_slow_to_give_back_is_worth_asking_for_
         assert error.retry_after == 1.0
 
 
-def test_a_worker_that_is_silent_is_charged_in_full_and_gets_it_back_when_it_returns() -> None:
+def test_a_worker_that_is_silent_is_charged_in_full_and_gets_it_back_when_it_returns(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 400, 400)
     hub.rest()
@@ -129,7 +147,7 @@ def test_a_worker_that_is_silent_is_charged_in_full_and_gets_it_back_when_it_ret
     assert len(second.answers) == 1
 
 
-def test_an_answer_that_began_in_a_window_is_charged_to_it_and_new_ones_use_the_next() -> None:
+def test_an_answer_that_began_in_a_window_is_charged_to_it_and_new_ones_use_the_next(hub_of: HubOf) -> None:
     hub, (worker,) = hub_of(1, DAILY)
     hub.ask(worker, 1_000, 1_000)
     hub.rest()
@@ -148,7 +166,7 @@ def test_an_answer_that_began_in_a_window_is_charged_to_it_and_new_ones_use_the_
     assert hub.refused == []
 
 
-def test_a_limit_that_is_lowered_holds_for_what_is_not_in_use_and_one_that_is_raised_at_once() -> None:
+def test_a_limit_that_is_lowered_holds_for_what_is_not_in_use_and_one_that_is_raised_at_once(hub_of: HubOf) -> None:
     hub, (first, second) = hub_of(2)
     hub.ask(first, 800, 800)
     hub.rest()
@@ -168,7 +186,7 @@ def test_a_limit_that_is_lowered_holds_for_what_is_not_in_use_and_one_that_is_ra
     hub.check()
 
 
-def test_while_the_database_is_away_answers_go_on_as_long_as_the_lease_lasts() -> None:
+def test_while_the_database_is_away_answers_go_on_as_long_as_the_lease_lasts(hub_of: HubOf) -> None:
     hub, (worker,) = hub_of(1)
     for _ in range(4):
         hub.ask(worker, 50, 50)
@@ -200,7 +218,7 @@ def test_while_the_database_is_away_answers_go_on_as_long_as_the_lease_lasts() -
     hub.check()
 
 
-def test_what_nobody_uses_for_long_is_given_back() -> None:
+def test_what_nobody_uses_for_long_is_given_back(hub_of: HubOf) -> None:
     hub, (worker,) = hub_of(1)
     hub.ask(worker, 400, 400)
     hub.rest()

@@ -1,5 +1,6 @@
 """How long answers go on while the database is away: as long as what a worker leases is set to last."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -18,9 +19,17 @@ EVERY = 10.0
 TEN_MINUTES = int(600 / EVERY)
 
 
-def hub_in_use(lease_seconds: float) -> tuple[VirtualHub, VirtualWorker]:
-    """A hub whose one worker has answered at a steady rate for half an hour."""
-    hub = VirtualHub((PLENTY,))
+HubInUse = Callable[[float], tuple[VirtualHub, VirtualWorker]]
+
+
+@pytest.fixture
+def hub_in_use() -> Iterator[HubInUse]:
+    """Makes a hub whose one worker, with a lease of so many seconds, has answered at a steady rate for half an hour."""
+    with VirtualHub((PLENTY,)) as hub:
+        yield lambda lease_seconds: (hub, worker_in_use(hub, lease_seconds))
+
+
+def worker_in_use(hub: VirtualHub, lease_seconds: float) -> VirtualWorker:
     worker = hub.start(replace(SETTINGS, lease_seconds=lease_seconds))
     hub.rest()
     for _ in range(3 * TEN_MINUTES):
@@ -29,7 +38,7 @@ def hub_in_use(lease_seconds: float) -> tuple[VirtualHub, VirtualWorker]:
         hub.end(worker, worker.answers[0], 90)
         hub.rest(EVERY)
     assert hub.refused == []
-    return hub, worker
+    return worker
 
 
 def answered_without_database(hub: VirtualHub, worker: VirtualWorker) -> int:
@@ -47,7 +56,7 @@ def answered_without_database(hub: VirtualHub, worker: VirtualWorker) -> int:
     return answered
 
 
-def test_answers_go_on_for_ten_minutes_without_a_database_where_leases_last_as_long() -> None:
+def test_answers_go_on_for_ten_minutes_without_a_database_where_leases_last_as_long(hub_in_use: HubInUse) -> None:
     hub, worker = hub_in_use(600.0)
     assert answered_without_database(hub, worker) == TEN_MINUTES
     assert hub.refused == []
@@ -55,7 +64,7 @@ def test_answers_go_on_for_ten_minutes_without_a_database_where_leases_last_as_l
     hub.check()
 
 
-def test_answers_do_not_go_on_for_ten_minutes_without_a_database_by_default() -> None:
+def test_answers_do_not_go_on_for_ten_minutes_without_a_database_by_default(hub_in_use: HubInUse) -> None:
     hub, worker = hub_in_use(WorkerSettings().lease_seconds)
     assert answered_without_database(hub, worker) < TEN_MINUTES / 10
     assert {type(error) for error in hub.refused} == {BudgetsUnreachableError}
@@ -63,7 +72,7 @@ def test_answers_do_not_go_on_for_ten_minutes_without_a_database_by_default() ->
     hub.check()
 
 
-def test_a_long_lease_is_given_back_to_whoever_needs_it_like_a_short_one() -> None:
+def test_a_long_lease_is_given_back_to_whoever_needs_it_like_a_short_one(hub_in_use: HubInUse) -> None:
     hub, worker = hub_in_use(600.0)
     assert sum(hold.free for _, hold in worker.keeper.book) > 5_000
     other = hub.start()

@@ -72,16 +72,16 @@ def finish(hub: VirtualHub) -> None:
 @given(st.integers(0, 2**32))
 def test_budgets_hold_in_every_order_and_each_answer_is_charged_once(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
-    hub = VirtualHub(RULES)
-    hub.start()
-    hub.start()
-    hub.rest()
-    for name in chance.choices(list(CHANCES), list(CHANCES.values()), k=ACTIONS):
-        act(hub, name, chance.randrange(4), chance.randrange(101))
+    with VirtualHub(RULES) as hub:
+        hub.start()
+        hub.start()
+        hub.rest()
+        for name in chance.choices(list(CHANCES), list(CHANCES.values()), k=ACTIONS):
+            act(hub, name, chance.randrange(4), chance.randrange(101))
+            hub.check()
+        finish(hub)
         hub.check()
-    finish(hub)
-    hub.check()
-    assert hub.entered() == hub.ledger
-    assert hub.store.read("SELECT id FROM hub_windows WHERE overrun > 0") == []
-    held = hub.store.read("SELECT DISTINCT worker FROM hub_leases WHERE amount > 0")
-    assert {worker for (worker,) in held} <= {name for (name,) in hub.store.read("SELECT name FROM hub_workers")}
+        assert hub.entered() == hub.ledger
+        assert hub.store.read("SELECT id FROM hub_windows WHERE overrun > 0") == []
+        held = hub.store.read("SELECT DISTINCT worker FROM hub_leases WHERE amount > 0")
+        assert {worker for (worker,) in held} <= {name for (name,) in hub.store.read("SELECT name FROM hub_workers")}

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from partstream.hub.budgets.asking import Granted, Outcome
 from partstream.hub.budgets.journal import Journal
@@ -58,7 +60,7 @@ class VirtualWorker:
 
 
 class VirtualHub:
-    """Workers over one database.
+    """Workers over one database, which is closed after the block, with the journals.
 
     Attributes:
         now: The time of the database; a worker's own clock is ahead of it by some seconds.
@@ -68,7 +70,10 @@ class VirtualHub:
 
     def __init__(self, rules: tuple[BudgetRule, ...]) -> None:
         self.now = 1_700_000_000.0
-        self.store = SqlStore(SqliteEngine(None, lambda: self.now))
+        self._opened = ExitStack()
+        engine = SqliteEngine(None, lambda: self.now)
+        self._opened.callback(engine.close)
+        self.store = SqlStore(engine)
         self.store.migrate()
         self.rules = rules
         owners = [Team("core"), Person("ana", "core")]
@@ -80,10 +85,18 @@ class VirtualHub:
         self._count = 0
         self._late: list[tuple[VirtualWorker, Operation]] = []
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
     def start(self, settings: WorkerSettings = SETTINGS) -> VirtualWorker:
         name = f"w{len(self.workers)}-{self._number()}"
         ahead = 2.0 * len(self.workers)
-        worker = VirtualWorker(BudgetKeeper(name, settings, self.now + ahead), Journal(None, name), ahead)
+        journal = Journal(None, name)
+        self._opened.callback(journal.close)
+        worker = VirtualWorker(BudgetKeeper(name, settings, self.now + ahead), journal, ahead)
         self.workers.append(worker)
         return worker
 

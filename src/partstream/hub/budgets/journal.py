@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from partstream.hub.budgets.errors import JournalError, UnreadableRowError
 from partstream.hub.store.values import AnswerContent, Charge, LedgerRow
 from partstream.json_codec import dumps, loads
+from partstream.write_ahead_log import closed_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -91,12 +92,10 @@ class Journal:
     def __init__(self, path: Path | None, worker: str = "") -> None:
         self._path = path
         self._loop_side = self._opened()
-        try:
+        with closed_on_error(self._loop_side):
             self._thread_side = self._loop_side if path is None else self._opened()
-            self._prepare(worker)
-        except BaseException:
-            self._loop_side.close()
-            raise
+            with closed_on_error(self._thread_side):
+                self._prepare(worker)
 
     def _prepare(self, worker: str) -> None:
         def prepare() -> tuple[Any, ...]:
@@ -268,8 +267,9 @@ class Journal:
             connection = sqlite3.connect(
                 address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
             )
-            for setting in ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 0"):
-                connection.execute(f"PRAGMA {setting}")
+            with closed_on_error(connection):
+                for setting in ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 0"):
+                    connection.execute(f"PRAGMA {setting}")
             return connection
 
         return self._tried(opened)

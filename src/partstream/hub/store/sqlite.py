@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.hub.store.engine import Access, places
 from partstream.hub.store.errors import StoreUnreachableError, StoreUnusableError
-from partstream.write_ahead_log import use_write_ahead_log
+from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,14 +126,11 @@ class SqliteEngine:
             isolation_level=None,
             check_same_thread=False,
         )
-        try:
+        with closed_on_error(connection):
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
             if self._path is not None:
                 use_write_ahead_log(connection, _BUSY_SECONDS)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | StoreUnusableError:

@@ -23,7 +23,7 @@ from partstream.tokens.ledger.schema import (
     TRIM,
 )
 from partstream.user_folders import DATA
-from partstream.write_ahead_log import use_write_ahead_log
+from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,13 +199,10 @@ class LedgerFile:
             connection = sqlite3.connect(
                 address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
             )
-            try:
+            with closed_on_error(connection):
                 if self._is_lenient:
                     connection.text_factory = _decoded
                 self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
             self._connection, self._identity = connection, _identity(self.path)
         return self._connection
 
