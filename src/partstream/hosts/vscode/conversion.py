@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
-from partstream.json_codec import dumps, loads
+from partstream.json_codec import dumps, loads, may_nest_deeply
 from partstream.kept_answer import thinking_text
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.numbers import MOST_TOKENS, as_count
@@ -240,12 +240,20 @@ def encode_information(information: LanguageModelChatInformation) -> wire.Langua
     except InvalidParamsError as error:
         raise TypeError(str(error)) from error
     try:
-        written: wire.LanguageModelChatInformation = loads(dumps(shown))
+        written = dumps(shown)
     except TypeError as error:
-        from partstream.contract.json_values import find_non_json  # noqa: PLC0415 - not before the first answer
+        raise TypeError(_unwritable(shown, where) or f"{where}: {error}") from error
+    # From Python 3.14 on, JSON is written as deep as the stack of C reaches; before, far less was too deep.
+    if may_nest_deeply(written) and (said := _unwritable(shown, where)):
+        raise TypeError(said)
+    model: wire.LanguageModelChatInformation = loads(written)
+    return model
 
-        raise TypeError(find_non_json(shown, where) or f"{where}: {error}") from error
-    return written
+
+def _unwritable(shown: object, where: str) -> str | None:
+    from partstream.contract.json_values import find_non_json  # noqa: PLC0415 - not before the first answer
+
+    return find_non_json(shown, where)
 
 
 def _limit(value: object) -> Any:
