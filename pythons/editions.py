@@ -25,7 +25,9 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     # Of a package without a wheel for a Python, nobody has the version that pip would have to compile.
     "oldest": ("--resolution", "lowest-direct", "--only-binary", ":all:"),
 }
-"""What uv is told, by the choice: of what pyproject.toml names itself, `oldest` is what its lower bounds say."""
+"""What uv is told, by the choice: of what a user installs, `oldest` is what the lower bounds in pyproject.toml say. The
+tools of the tests are the newest in both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,18 @@ class Edition:
         """
         if not self.python:
             raise NotInstalledError(f"this machine has no Python {self.version}")
-        extras = [word for extra in _extras() for word in ("--extra", extra)]
-        wanted = ["--python", self.python, *CHOICES[self.choice], *extras, "--group", "dev", "--upgrade"]
-        written = ["--generate-hashes", "--no-header", "-o", str(self.lock)]
         ENVIRONMENTS.mkdir(exist_ok=True)
-        _uv("pip", "compile", "--quiet", *wanted, *written, "pyproject.toml")
+        self._lock("--upgrade", *CHOICES[self.choice])
+        # What the file has by now stays as it is, unless a tool of the tests asks for something newer.
+        self._lock("--group", "dev")
         self.environment.install()
         python = str(self.environment.program("python"))
         _uv("pip", "install", "--quiet", "--python", python, "--no-deps", "--editable", str(ROOT))
+
+    def _lock(self, *choice: str) -> None:
+        extras = [word for extra in _extras() for word in ("--extra", extra)]
+        written = ["--generate-hashes", "--no-header", "-o", str(self.lock)]
+        _uv("pip", "compile", "--quiet", "--python", self.python, *choice, *extras, *written, "pyproject.toml")
 
 
 def editions() -> list[Edition]:
