@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +37,7 @@ def _lines() -> Iterator[str]:
                 door["title"],
                 str(len(door["commands"])),
                 str(len(door["by_hand"])) if door["by_hand"] else "",
-                f"{sum(step['seconds'] for step in steps):.0f}",
+                f"{fsum(step['seconds'] for step in steps):.0f}",
                 f"`{longest['what']}`" if longest in door["commands"] else longest["what"],
                 f"`{door['saw']}`",
             )

@@ -34,6 +34,8 @@ USER_FOLDERS: Final = {
     "XDG_DATA_HOME": ".local/share",
 }
 """Where the user's folders are if nobody says otherwise."""
+FOR_TESTS: Final = {"PYTEST_ADDOPTS": "-p no:langsmith_plugin"}
+"""The plugin comes with packages that a person does not have, and warns on Python 3.14."""
 SERVE_PORT: Final = "8642"
 """The port of `partstream serve` where nobody says another."""
 
@@ -72,7 +74,8 @@ class Newcomer:
         kept = {name: value for name, value in os.environ.items() if not OF_A_PERSON.match(name)}
         folders = {variable: str(folder / usual) for variable, usual in USER_FOLDERS.items()}
         scripts = Path(sys.executable).parent
-        self._environment = kept | folders | {"HOME": str(folder), "PATH": f"{scripts}{os.pathsep}{kept['PATH']}"}
+        path = f"{scripts}{os.pathsep}{kept['PATH']}"
+        self._environment = kept | folders | FOR_TESTS | {"HOME": str(folder), "PATH": path}
         if SERVE_PORT in self._ports:
             self._environment["PARTSTREAM_SERVE_PORT"] = self._ports[SERVE_PORT]  # what the option --port says
 
