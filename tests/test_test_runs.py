@@ -29,7 +29,7 @@ def _run(*arguments: str, ignored: signal.Signals | None = None) -> subprocess.C
 
 @pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX")
 def test_ctrl_c_reaches_the_processes_of_the_tests_also_where_the_parent_ignores_it():
-    test = "tests/cli/test_upstream.py::test_ctrl_c_ends_it_also_while_an_answer_is_under_way"
+    test = "tests/cli/test_upstream.py::test_ctrl_c_and_sigterm_end_it_also_while_an_answer_is_under_way"
     run = _run("-q", test, ignored=signal.SIGINT)
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout
