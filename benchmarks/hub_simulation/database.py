@@ -183,6 +183,10 @@ class SimulatedDatabase:
         self._processors = [0.0] * model.processors
         self._free_at: dict[Any, float] = {}
 
+    def close(self) -> None:
+        """Forgets all that it holds."""
+        self._engine.close()
+
     def time(self) -> float:
         """Its clock."""
         return _STARTS_AT + self._events.now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
 from random import Random
@@ -254,10 +255,13 @@ def simulated(scenario: Scenario) -> dict[str, Any]:
         Its figures, as JSON; the same for the same scenario.
     """
     simulation = _Simulation(scenario)
-    simulation.run()
+    with closing(simulation.database) as database:
+        simulation.run()
+        read = database.store.read
+        windows = {row[0]: row[1:] for row in read("SELECT id, spent, leased, overrun FROM hub_windows")}
+        [[broken_transactions]] = read("SELECT count(*) FROM broken")
+        [[rows_in_ledger]] = read("SELECT count(*) FROM hub_ledger")
     tally, use, truth = simulation.tally, simulation.use, simulation.truth
-    store = simulation.database.store
-    windows = {row[0]: row[1:] for row in store.read("SELECT id, spent, leased, overrun FROM hub_windows")}
     wrongly_charged = sum(abs(windows[number][0] - charged) for number, charged in truth.charged.items())
     seconds = scenario.seconds
     waits = sorted(tally.waits)
@@ -275,11 +279,11 @@ def simulated(scenario: Scenario) -> dict[str, Any]:
         "wait_p99": _quantile(waits, 0.99),
         "wait_longest": waits[-1] if waits else 0.0,
         "over_budget": truth.most_over,
-        "broken_transactions": store.read("SELECT count(*) FROM broken")[0][0],
+        "broken_transactions": broken_transactions,
         "overrun": sum(row[2] for row in windows.values()),
         "leased_in_the_end": sum(row[1] for row in windows.values()),
         "wrongly_charged": wrongly_charged,
-        "rows_in_ledger": store.read("SELECT count(*) FROM hub_ledger")[0][0],
+        "rows_in_ledger": rows_in_ledger,
         "rows_left": sum(len(worker.journal) for worker in simulation.workers),
         "used_at_first_refusal": _used(list(truth.refused_at.values())),
         "budgets_that_refused": len(truth.refused_at),
