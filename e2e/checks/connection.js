@@ -1,16 +1,44 @@
-/** *Partstream: Test Connection…* as a person goes through it: of a group that works, and of one whose key is refused. */
+/**
+ * *Partstream: Test Connection…* as a person goes through it: of a group that works, of one whose key is refused, and of
+ * one whose server was stopped.
+ */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../driver/codeServer.js";
+import { PYTHON } from "../driver/session.js";
 import { KEY } from "../driver/upstream.js";
+import { until } from "../driver/wait.js";
 import { HEADER, MODEL } from "./configuration.js";
 
 // The first by the alphabet: the table of models shows no more rows than fit.
 const REFUSED = "A wrong key";
 const WRONG_KEY = "sk-of-somebody-else";
+const STOPPED = "A stopped server";
+const START_LIMIT = 30_000;
 
 /** The page of what was found, once it is there. */
 async function found(webviews, name) {
   const page = await webviews.frame(new RegExp(`^Connection of ${name}$`));
   return { page, text: await page.locator("main").innerText() };
+}
+
+/** A server of its own, which a check can stop. */
+async function ownServer({ processes, folder }) {
+  const port = await freePort();
+  const log = join(folder, "own-server.log");
+  const words = ["upstream", "--port", String(port), "--token-env", "E2E_KEY"];
+  const server = processes.start(PYTHON, ["-m", "partstream", ...words], { log, environment: { E2E_KEY: KEY } });
+  await until("the server to listen", () => readFileSync(log, "utf8").includes("http://"), { limit: START_LIMIT });
+  return {
+    address: `http://127.0.0.1:${port}/v1`,
+    async stop() {
+      const ended = once(server, "exit");
+      server.kill("SIGTERM");
+      await ended;
+    },
+  };
 }
 
 export const CONNECTION_CHECKS = [
@@ -64,6 +92,32 @@ export const CONNECTION_CHECKS = [
       assert.ok(!server.readOutputChannel().includes(WRONG_KEY), "a key is in the log");
       await panel.closeEditors();
       await palette.clearNotifications();
+    },
+  },
+  {
+    name: "connection: of a server that was stopped, the page says where nothing listens, and to start it",
+    async run(session) {
+      const { wizard, palette, panel, models, webviews, screenshot } = session;
+      const server = await ownServer(session);
+      await models.open();
+      await models.addModels();
+      await wizard.addServer({ address: server.address, key: KEY, name: STOPPED });
+      await models.shows(new RegExp(`${STOPPED}\n`));
+      await models.close();
+      await server.stop();
+      await palette.run("Partstream: Test Connection…");
+      await wizard.choose(STOPPED);
+      // Its models are still in the picker, so the question is asked.
+      await panel.answerDialog(`of ${STOPPED}`, "Without It");
+      const { page, text } = await found(webviews, STOPPED);
+      await screenshot("connection-6-stopped");
+      assert.match(text, /1 problem/);
+      assert.match(text, /✗[^]*server[^]*[Nn]othing listens at 127\.0\.0\.1:\d+[^]*What helps: /);
+      assert.ok(!text.includes(KEY), "a key is on the page");
+      assert.deepEqual(await webviews.axe(page), []);
+      await panel.closeEditors();
+      await palette.clearNotifications();
+      return text.split("\n").filter((line) => line.includes("othing listens")).join();
     },
   },
 ];

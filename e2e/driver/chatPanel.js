@@ -324,7 +324,7 @@ export class ChatPanel {
   }
 
   /** Clicks a button of VS Code's dialog that waits, after `look`; gives what the dialog says. */
-  async answerDialog(text, button, look) {
+  async answerDialog(text, button, look = async () => {}) {
     const dialog = this.#page.locator(".monaco-dialog-box", { hasText: text });
     await dialog.waitFor();
     await look();
