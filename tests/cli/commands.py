@@ -45,15 +45,23 @@ async def start(*arguments: str, **environment: str) -> asyncio.subprocess.Proce
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
 
 
+async def kill(process: asyncio.subprocess.Process) -> None:
+    """Ends a command that may still run, and reads what it has written: only then its pipes are closed."""
+    if process.returncode is None:
+        process.kill()
+    async with asyncio.timeout(30):
+        await process.communicate()
+
+
 async def end(process: asyncio.subprocess.Process, typed: str | bytes | None = "") -> Ended:
     """Writes to the command's input, closes it, and waits for the end."""
     data = typed.encode() if isinstance(typed, str) else typed
     try:
         async with asyncio.timeout(30):
             output, errors = await process.communicate(data)
-    finally:
-        if process.returncode is None:
-            process.kill()
+    except BaseException:
+        await kill(process)
+        raise
     return Ended(process.returncode, (output or b"").decode(), errors.decode())
 
 

@@ -13,7 +13,7 @@ import httpx2
 import openai
 import pytest
 
-from cli.commands import call, call_process, end, start
+from cli.commands import call, call_process, end, kill, start
 from partstream.bundles.exchange import HowEnded, RedactionLevel
 from partstream.bundles.forms import read_any
 from partstream.testing import ReplayUpstream
@@ -31,9 +31,7 @@ async def recording(to, *options):
         async with asyncio.timeout(30):
             yield process, json.loads(await process.stdout.readline())
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await kill(process)
 
 
 async def _said(process):
@@ -118,8 +116,7 @@ def test_what_came_is_readable_after_the_recorder_was_killed(tmp_path):
             async with asyncio.timeout(30):  # the disk is written behind the client, and may hold no exchange yet
                 while not any(received in one.body for one in read_any(part.read_bytes(), part.name).exchanges):
                     await asyncio.sleep(0)
-            process.kill()
-            await process.wait()
+            await kill(process)
             await response.aclose()
         assert not file.exists()
         data = part.read_bytes()
@@ -159,8 +156,7 @@ def test_a_disk_that_is_full_holds_no_answer_up(tmp_path):
             process.send_signal(signal.SIGINT)
             ended = await end(process, None)
         finally:
-            if process.returncode is None:
-                process.kill()
+            await kill(process)
         assert ended.code == 0
         assert ended.errors.count("the recording cannot be written: File too large; requests are forwarded still") == 1
         # A file of what the disk took may fit on it or not.
