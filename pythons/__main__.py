@@ -52,6 +52,7 @@ def _result(edition: Edition, arguments: list[str], what: str, console: Console)
     except NotInstalledError as error:
         console.print(f"left out: {error}", style="yellow", markup=False)
         return ServerResult(f"Python {edition.version}", date, str(error), {})
+    console.print(f"  what pytest says: {edition.log}", markup=False, soft_wrap=True)
     seen = _seen(edition, arguments)
     console.print(f"  [{COLOURS[seen.verdict]}]{seen.verdict:10}[/] ", end="")
     console.print(seen.says, markup=False, soft_wrap=True)
@@ -63,7 +64,7 @@ def _seen(edition: Edition, arguments: list[str]) -> Seen:
     try:
         with TemporaryDirectory() as folder:
             python = edition.environment.program("python")
-            seen = seen_in(report_of(python, arguments, Path(folder) / "report.xml", _LONGEST))
+            seen = seen_in(report_of(python, arguments, Path(folder) / "report.xml", _LONGEST, log=edition.log))
     except BrokenRunError as error:
         return Seen(Verdict.FAILS, str(error))
     return Seen(seen.verdict, f"{seen.says}; not as old as allowed: {', '.join(bounds)}") if bounds else seen

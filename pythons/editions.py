@@ -55,6 +55,11 @@ class Edition:
         return ENVIRONMENTS / f"python-{self.name}.lock"
 
     @property
+    def log(self) -> Path:
+        """What pytest says while it runs, and which tests failed for which reason."""
+        return ENVIRONMENTS / f"python-{self.name}.log"
+
+    @property
     def environment(self) -> PythonEnvironment:
         """Where it is installed."""
         return PythonEnvironment(f"python-{self.name}", self.lock, self.python)

@@ -22,7 +22,12 @@ class BrokenRunError(Exception):
 
 
 def report_of(
-    python: Path, arguments: Sequence[str], report: Path, longest: float, more: Mapping[str, str] | None = None
+    python: Path,
+    arguments: Sequence[str],
+    report: Path,
+    longest: float,
+    more: Mapping[str, str] | None = None,
+    log: Path | None = None,
 ) -> str:
     """Runs tests, and returns the report of pytest in the form of JUnit.
 
@@ -32,6 +37,7 @@ def report_of(
         report: Where pytest may write.
         longest: Seconds that they may take.
         more: Variables beside our own.
+        log: Where pytest's output goes, for whoever follows it; beside the report without it.
 
     Raises:
         BrokenRunError: The tests did not run, or took too long.
@@ -39,14 +45,22 @@ def report_of(
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", *arguments, f"--junitxml={report}"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTEST_"))}
     environment = {**kept, **(more or {})}
+    log = log or report.with_suffix(".log")
     try:
-        run = subprocess.run(
-            command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=longest
-        )
+        with log.open("wb") as output:
+            run = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                check=False,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=longest,
+            )
     except subprocess.TimeoutExpired as error:
         raise BrokenRunError(f"the tests took longer than {longest:g} s") from error
     if run.returncode not in {0, 1} or not report.exists():
-        last = ["it said nothing", *(run.stdout + run.stderr).strip().splitlines()][-1]
+        last = ["it said nothing", *log.read_text(encoding="utf-8", errors="replace").strip().splitlines()][-1]
         raise BrokenRunError(f"pytest ended with code {run.returncode}: {last}")
     return report.read_text(encoding="utf-8")
 
