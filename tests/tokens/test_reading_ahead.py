@@ -171,7 +171,7 @@ def test_however_slow_the_file_is_one_write_waits_and_takes_all_rows(tmp_path: P
             for digest in digests:
                 kept.keep_counts("o200k", {digest: ROW})
                 kept.flush()
-            assert kept._thread._work_queue.qsize() == 1
+            assert kept._thread._executor._work_queue.qsize() == 1
             released.set()
         found = asyncio.run(kept.find(WantedRows(counts=digests, totals=(), families=())))
     assert found is not None

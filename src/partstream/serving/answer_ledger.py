@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import logging
 import time
-import weakref
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
 from partstream.serving.telemetry_names import error_of
 from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.file_thread import FileThread
 from partstream.tokens.ledger.ledger import LEDGER_NAME, is_ledger_off
 from partstream.tokens.ledger.schema import FORGET_ANSWERS, KEEP_ANSWER
 
@@ -38,8 +36,6 @@ MOST_DAYS: Final = 400
 _MOST_WAITING: Final = 10_000
 """The most answers that wait for the thread; the oldest of more are dropped, and the log says how many."""
 _MOST_BYTES: Final = 2**53
-_LAST_PATIENCE: Final = 2.0
-"""The most seconds to wait for the last rows when the ledger closes."""
 _DAY: Final = 86_400
 
 
@@ -57,9 +53,8 @@ class AnswerLedger:
 
     def __init__(self, path: Path) -> None:
         self._rows: _Waiting = _Waiting()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-answers")
         self._file = LedgerFile(path)
-        self._end = weakref.finalize(self, _close, self._thread, self._file)
+        self._thread = FileThread(self, self._file, "partstream-answers")
 
     def observe(self, answer: AnswerObservation) -> None:
         """Enters an answer that is over; returns at once.
@@ -68,7 +63,7 @@ class AnswerLedger:
         table, from which the oldest answers go.
         """
         is_answer = answer.outcome is not None or bool(answer.provider)
-        if not (self._end.alive and is_answer):
+        if not (self._thread.is_open and is_answer):
             return
         self._rows.add(_parameters(answer))
         if self._rows.is_idle:
@@ -77,9 +72,7 @@ class AnswerLedger:
 
     def close(self) -> None:
         """Writes what waits and closes the file; waits for a limited time, then lets the thread end when it can."""
-        if (finished := self._end()) is not None:
-            with suppress(WaitTimeoutError):
-                finished.result(_LAST_PATIENCE)
+        self._thread.close()
 
 
 class _Waiting:
@@ -130,17 +123,6 @@ def _write(waiting: _Waiting, file: LedgerFile) -> None:
     except Exception:
         waiting.is_idle = True
         _logger.exception("answers were not entered into the ledger")
-
-
-def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
-    """Ends the thread after its remaining work."""
-    try:
-        closing = thread.submit(file.close)
-    except RuntimeError:  # the interpreter is ending, and has waited for the thread
-        file.close()
-        return None
-    thread.shutdown(wait=False)
-    return closing
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:

@@ -11,9 +11,8 @@ import asyncio
 import logging
 import secrets
 import time
-import weakref
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
 from functools import partial
@@ -23,6 +22,7 @@ from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, 
 from partstream.tokens.counting.count import CountSource
 from partstream.tokens.ledger.calibration import WINDOW, Sample
 from partstream.tokens.ledger.file import LedgerFile
+from partstream.tokens.ledger.file_thread import FileThread
 from partstream.tokens.ledger.rows import CountRow, FoundRows, LimitRow, TotalRow
 from partstream.tokens.ledger.schema import (
     FORGET_LIMIT,
@@ -59,9 +59,6 @@ _logger = logging.getLogger("partstream.tokens")
 PATIENCE: Final = 0.25
 """The most seconds that a caller waits for a read."""
 
-_LAST_PATIENCE: Final = 2.0
-"""The most seconds to wait for the last writes when the ledger closes."""
-
 _DAY: Final = 86_400
 
 Result = TypeVar("Result")
@@ -83,12 +80,11 @@ class LedgerWorker:
     def __init__(self, path: Path) -> None:
         self.name = secrets.token_hex(8)
         self._file = LedgerFile(path)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-ledger")
+        self._thread = FileThread(self, self._file, "partstream-ledger")
         self._new: list[Statement] = []
         self._unwritten: deque[Statement] = deque()
         self._write: Future[None] | None = None
         self._late: Future[Any] | None = None
-        self._end = weakref.finalize(self, _close, self._thread, self._file)
 
     # ---- reading ----
 
@@ -217,7 +213,7 @@ class LedgerWorker:
 
     def flush(self) -> None:
         """Writes all new rows in the background, in one transaction."""
-        if self._new and self._end.alive:
+        if self._new and self._thread.is_open:
             self._unwritten.extend(self._new)
             self._new = []
             # A write that has not begun takes these too: one transaction for all, however slow the disk is.
@@ -227,15 +223,13 @@ class LedgerWorker:
     def close(self) -> None:
         """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
         self.flush()
-        if (finished := self._end()) is not None:
-            with suppress(WaitTimeoutError):
-                finished.result(_LAST_PATIENCE)
+        self._thread.close()
 
     # ---- internals ----
 
     def _begun(self, action: Callable[[LedgerFile], Result]) -> Future[Result] | None:
         """Has the thread run an action; None while an earlier read is late, or once the ledger is closed."""
-        if not self._end.alive or (self._late is not None and not self._late.done()):
+        if not self._thread.is_open or (self._late is not None and not self._late.done()):
             return None
         self._late = None
         return self._thread.submit(action, self._file)
@@ -303,17 +297,6 @@ def _totals_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, tuple[TotalRow, .
 
 def _samples_of(rows: Sequence[_Row]) -> list[Sample]:
     return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
-
-
-def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
-    """Ends the thread after its remaining work."""
-    try:
-        closing = thread.submit(file.close)
-    except RuntimeError:  # the interpreter is ending, and has waited for the thread
-        file.close()
-        return None
-    thread.shutdown(wait=False)
-    return closing
 
 
 def _write(file: LedgerFile, unwritten: deque[Statement]) -> None:

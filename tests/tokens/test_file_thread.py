@@ -1,0 +1,85 @@
+"""The thread of a ledger's file: what was submitted is done, and the file is closed, whoever forgets to close it."""
+
+import gc
+import subprocess
+import sys
+import threading
+from concurrent.futures import thread as executors
+from pathlib import Path
+
+from partstream.tokens.ledger.file import LedgerFile
+from partstream.tokens.ledger.file_thread import FileThread
+from partstream.tokens.ledger.schema import KEEP_SAMPLE, READ_SAMPLES
+
+NAME = "partstream-file-thread-of-a-test"
+LONGEST = 30.0
+
+
+class Owner:
+    """Uses a ledger's file, and closes it or not."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = LedgerFile(path)
+        self.thread = FileThread(self, self.file, NAME)
+        self.thread.submit(self.file.write, [(KEEP_SAMPLE, [("family", 1.5, 1.0)])])
+
+
+def samples(path: Path) -> list[tuple[object, ...]]:
+    file = LedgerFile(path)
+    try:
+        return file.read(READ_SAMPLES, ("family", 10))
+    finally:
+        file.close()
+
+
+def threads() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name.startswith((NAME, "partstream-close"))]
+
+
+def wait_for_threads() -> None:
+    for one in threads():
+        one.join(LONGEST)
+    assert threads() == []
+
+
+def test_what_was_submitted_is_done_before_the_file_is_closed_and_nothing_after(tmp_path: Path):
+    owner = Owner(tmp_path / "ledger")
+    assert owner.thread.is_open
+    owner.thread.close()
+    assert not owner.thread.is_open
+    owner.thread.close()
+    wait_for_threads()
+    assert samples(tmp_path / "ledger") == [(1.5, 1.0)]
+
+
+def test_a_file_whose_owner_is_gone_is_closed(tmp_path: Path):
+    Owner(tmp_path / "ledger")
+    gc.collect()
+    wait_for_threads()
+    assert samples(tmp_path / "ledger") == [(1.5, 1.0)]
+
+
+def test_an_owner_that_is_collected_in_the_middle_of_a_submit_holds_nobody_up(tmp_path: Path):
+    owner = Owner(tmp_path / "ledger")
+    with executors._global_shutdown_lock:  # type: ignore[attr-defined]  # as submit() of every executor holds it
+        del owner
+        gc.collect()
+    wait_for_threads()
+    assert samples(tmp_path / "ledger") == [(1.5, 1.0)]
+
+
+def test_a_file_that_nobody_closes_is_closed_when_the_interpreter_ends(tmp_path: Path):
+    code = f"""
+import sys
+from pathlib import Path
+sys.path[:0] = {sys.path!r}
+from tokens.test_file_thread import Owner
+owner = Owner(Path(sys.argv[1]))
+"""
+    path = tmp_path / "ledger"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, path], capture_output=True, text=True, timeout=LONGEST, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert samples(path) == [(1.5, 1.0)]
+    assert [one.name for one in tmp_path.iterdir()] == ["ledger"]
