@@ -4,8 +4,9 @@ import gc
 import subprocess
 import sys
 import threading
-from concurrent.futures import thread as executors
 from pathlib import Path
+
+import pytest
 
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.file_thread import FileThread
@@ -59,27 +60,31 @@ def test_a_file_whose_owner_is_gone_is_closed(tmp_path: Path):
     assert samples(tmp_path / "ledger") == [(1.5, 1.0)]
 
 
-def test_an_owner_that_is_collected_in_the_middle_of_a_submit_holds_nobody_up(tmp_path: Path):
-    owner = Owner(tmp_path / "ledger")
-    with executors._global_shutdown_lock:  # type: ignore[attr-defined]  # as submit() of every executor holds it
-        del owner
-        gc.collect()
-    wait_for_threads()
-    assert samples(tmp_path / "ledger") == [(1.5, 1.0)]
+FORGOTTEN = {
+    "at the end of the interpreter": "",
+    "in the middle of a submit": """
+with executors._global_shutdown_lock:  # as submit() of every executor holds it
+    del owner
+    gc.collect()
+""",
+}
 
 
-def test_a_file_that_nobody_closes_is_closed_when_the_interpreter_ends(tmp_path: Path):
+@pytest.mark.parametrize("forgotten", FORGOTTEN.values(), ids=FORGOTTEN)
+def test_an_owner_that_is_forgotten_holds_nobody_up_and_its_file_is_closed(tmp_path: Path, forgotten: str):
     code = f"""
+import gc
 import sys
+from concurrent.futures import thread as executors
 from pathlib import Path
 sys.path[:0] = {sys.path!r}
 from tokens.test_file_thread import Owner
 owner = Owner(Path(sys.argv[1]))
+{forgotten}
 """
     path = tmp_path / "ledger"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, path], capture_output=True, text=True, timeout=LONGEST, check=False
-    )
+    command = [sys.executable, "-W", "error", "-c", code, path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert samples(path) == [(1.5, 1.0)]
     assert [one.name for one in tmp_path.iterdir()] == ["ledger"]
+    assert samples(path) == [(1.5, 1.0)]
