@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pythons.editions import Edition
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
+_OF_RESULTS: Final = "tests/test_pythons.py::test_no_python_that_was_run_failed"
+"""What one Python showed must not make the tests fail on the next."""
 _LONGEST: Final = 5_400
 """Seconds that all tests on one Python may take."""
 
@@ -36,7 +38,17 @@ _LONGEST: Final = 5_400
 @click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
 def main(only: tuple[str, ...], tests: str, workers: str, is_written: bool) -> None:
     """Runs the tests on each supported Python, with the oldest and the newest packages."""
-    arguments = [*tests.split(), "-q", "-n", workers, "--maxprocesses", "8", "--dist", "worksteal"]
+    arguments = [
+        *tests.split(),
+        f"--deselect={_OF_RESULTS}",
+        "-q",
+        "-n",
+        workers,
+        "--maxprocesses",
+        "8",
+        "--dist",
+        "worksteal",
+    ]
 
     def result(edition: Edition, console: Console) -> ServerResult:
         return _result(edition, arguments, tests or ALL_TESTS, console)

@@ -72,6 +72,9 @@ LEFT_OUT_EXTRAS: Final[Mapping[str, str]] = {
 }
 """Extras whose packages are not looked at, each with the reason."""
 
+_NAMED: Final = ALLOWED | {exception.licence for exception in EXCEPTIONS.values()}
+"""What packages say by SPDX in the older field `License` too."""
+
 _SPOKEN: Final[Mapping[str, str]] = {
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
@@ -149,7 +152,7 @@ def licence_of(headers: Mapping[str, Iterable[str]]) -> str:
         return expression
     said = [*headers.get("License", ()), *headers.get("Classifier", ())]
     for one in said:
-        known = _SPOKEN.get(one, one if one in ALLOWED else "")
+        known = _SPOKEN.get(one, one if one in _NAMED else "")
         if known:
             return known
     # A whole text in place of a name says nothing here.

@@ -254,10 +254,11 @@ def test_a_licence_that_is_copyleft_or_unknown_is_refused(licence: str, said: st
         ({"License-Expression": ["MIT"], "License": ["Other"]}, "MIT"),
         ({"Classifier": ["Typing :: Typed", "License :: OSI Approved :: MIT License"]}, "MIT"),
         ({"License": ["BSD-3-Clause"]}, "BSD-3-Clause"),
+        ({"License": ["LGPL-3.0-only"]}, "LGPL-3.0-only"),
         ({"License": ["Copyright 2020\nA licence"]}, ""),
         ({"Classifier": ["License :: OSI Approved :: BSD License"]}, "License :: OSI Approved :: BSD License"),
     ],
-    ids=["expression", "classifier", "name", "whole text", "which BSD"],
+    ids=["expression", "classifier", "name", "name of an exception", "whole text", "which BSD"],
 )
 def test_the_licence_is_read_from_the_metadata_wherever_it_stands(headers: dict[str, list[str]], licence: str):
     assert licence_of(headers) == licence

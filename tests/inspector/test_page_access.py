@@ -31,6 +31,12 @@ def page(browser_page: Page, tmp_path: Path) -> Page:
     return browser_page
 
 
+def close_help(page: Page) -> None:
+    """Closes the help by its key; the browser says afterwards that it is closed, and only then gives the focus back."""
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog", name="Keys").wait_for(state="hidden")
+
+
 def test_axe_finds_nothing_wide_and_narrow_in_light_and_dark(page: Page):
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert axe_findings(page, *RULES) == []
@@ -89,7 +95,7 @@ def test_everything_is_done_by_keyboard_alone(page: Page):
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     assert "Next broken rule" in dialog.inner_text()
-    page.keyboard.press("Escape")
+    close_help(page)
     assert dialog.count() == 0
 
 
@@ -115,14 +121,14 @@ def test_tab_reaches_every_control_and_one_row_of_the_list(page: Page):
 def test_keys_of_one_character_can_be_switched_off(page: Page):
     page.keyboard.press("?")
     page.get_by_label("Keys of a single character are on").uncheck()
-    page.keyboard.press("Escape")
+    close_help(page)
     page.keyboard.press("j")
     assert page.evaluate("inspect.state.selected") == 6
     page.keyboard.press("ArrowDown")
     assert page.evaluate("inspect.state.selected") == 7
     page.get_by_role("button", name="Help").click()
     page.get_by_label("Keys of a single character are on").check()
-    page.keyboard.press("Escape")
+    close_help(page)
     page.keyboard.press("k")
     assert page.evaluate("inspect.state.selected") == 6
 

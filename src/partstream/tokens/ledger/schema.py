@@ -137,8 +137,8 @@ KEEP_TOTAL: Final = (
 )
 KEEP_SAMPLE: Final = "INSERT INTO samples (family, ratio, weight) VALUES (?, ?, ?)"
 TRIM_SAMPLES: Final = (
-    "DELETE FROM samples WHERE family = ?1 AND id NOT IN"
-    " (SELECT id FROM samples WHERE family = ?1 ORDER BY id DESC LIMIT ?2)"
+    "DELETE FROM samples WHERE family = ? AND id NOT IN"
+    " (SELECT id FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?)"
 )
 KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens, learned) VALUES (?, ?, ?, ?)"
 FORGET_LIMIT: Final = "DELETE FROM limits WHERE upstream = ? AND model = ?"

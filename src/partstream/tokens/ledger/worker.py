@@ -175,7 +175,7 @@ class LedgerWorker:
         name = storable_text(family)
         if _is_sound(sample.ratio, sample.weight):
             self._new.append((KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
-            self._new.append((TRIM_SAMPLES, [(name, WINDOW)]))
+            self._new.append((TRIM_SAMPLES, [(name, name, WINDOW)]))
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
         """Adds a limit to the next write."""
