@@ -1,10 +1,12 @@
 """The clock that jumps over pauses."""
 
 import asyncio
+import selectors
+import socket
 import threading
 import time
 
-from partstream.conformance.virtual_time import VirtualTimeLoop
+from partstream.conformance.virtual_time import VirtualTimeLoop, _Selector
 
 
 def _run(coroutine):
@@ -92,3 +94,21 @@ def test_a_thread_that_a_target_started_by_itself_counts_too():
         return time.monotonic()
 
     assert _run(working())[1] < 1
+
+
+def test_what_a_thread_says_last_is_heard_before_the_clock_jumps():
+    jumped: list[float] = []
+    ours, of_thread = socket.socketpair()
+
+    def may_jump() -> bool:
+        of_thread.send(b"done")  # the last that the thread does, right before it is found to be gone
+        return True
+
+    with ours, of_thread, _Selector(may_jump, jumped.append) as selector:
+        selector.register(ours, selectors.EVENT_READ)
+        ((key, _),) = selector.select(300)
+        assert (key.fileobj, jumped) == (ours, [])
+        ours.recv(10)
+        selector.unregister(ours)
+        assert selector.select(300) == []
+        assert 299 < jumped[0] < 300

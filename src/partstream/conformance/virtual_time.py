@@ -25,20 +25,26 @@ _OF_EXECUTORS: Final = ("asyncio_", "ThreadPoolExecutor")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Waits for sockets, and instead of waiting for a timer says how far the clock may jump."""
+    """Waits for sockets, and instead of waiting for a timer has the clock jump, if it may."""
 
-    def __init__(self, jump: Callable[[float], bool]) -> None:
+    def __init__(self, may_jump: Callable[[], bool], jump: Callable[[float], None]) -> None:
         super().__init__()
+        self._may_jump = may_jump
         self._jump = jump
 
     def select(self, timeout: float | None = None) -> Any:
         """What is ready."""
-        if timeout is None or timeout <= 0:
+        if timeout is None or timeout <= _QUIET_SECONDS:
             return super().select(timeout)
-        found = super().select(min(timeout, _QUIET_SECONDS))
-        if found or timeout <= _QUIET_SECONDS or self._jump(timeout - _QUIET_SECONDS):
+        # Asked before it looks: a thread that ends its work in between has woken the loop by then.
+        may_jump = self._may_jump()
+        found = super().select(_QUIET_SECONDS)
+        if found:
             return found
-        return super().select(timeout - _QUIET_SECONDS)
+        if not may_jump:
+            return super().select(timeout - _QUIET_SECONDS)
+        self._jump(timeout - _QUIET_SECONDS)
+        return found
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -52,7 +58,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.skipped = 0.0
         self._jobs = 0
         self._threads = frozenset(threading.enumerate())
-        super().__init__(_Selector(self._skip))
+        super().__init__(_Selector(self._may_skip, self._skip))
 
     def time(self) -> float:
         """The time of this loop: it goes on by itself, and jumps."""
@@ -68,11 +74,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def _end_job(self, _: asyncio.Future[Any]) -> None:
         self._jobs -= 1
 
-    def _skip(self, seconds: float) -> bool:
-        if self._jobs or any(map(self._works, threading.enumerate())):
-            return False
+    def _may_skip(self) -> bool:
+        return not self._jobs and not any(map(self._works, threading.enumerate()))
+
+    def _skip(self, seconds: float) -> None:
         self.skipped += seconds
-        return True
 
     def _works(self, thread: threading.Thread) -> bool:
         return thread not in self._threads and not thread.name.startswith(_OF_EXECUTORS)
