@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
@@ -147,12 +148,15 @@ class OpenHub:
             options.get(_CONTACT) or "",
             options.get(_LEASE_SECONDS),
         )
-        try:
-            if tables_version(opened.store, address) == 0:
-                raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
-            opened.store.migrate()
-        except StoreUnreachableError as error:
-            click.echo(f"{error}; until then, nobody is answered", err=True)
+        with ExitStack() as failing:
+            failing.callback(opened.store.close)
+            try:
+                if tables_version(opened.store, address) == 0:
+                    raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
+                opened.store.migrate()
+            except StoreUnreachableError as error:
+                click.echo(f"{error}; until then, nobody is answered", err=True)
+            failing.pop_all()
         return opened
 
     def application(
@@ -161,7 +165,7 @@ class OpenHub:
         settings: ServingSettings,
         token_ledger: Ledger | None = None,
     ) -> ServingApp:
-        """The application of the worker.
+        """The application of the worker, which uses the store from now on; if there is none, the store is closed.
 
         Args:
             providers: The providers of the worker, by name.
@@ -178,4 +182,8 @@ class OpenHub:
         hub = HubSettings(
             serving=settings, worker=worker, policy=self.policy, contact=self.contact, token_ledger=token_ledger
         )
-        return hub_app(providers, self.store, hub)
+        with ExitStack() as failing:
+            failing.callback(self.store.close)
+            application = hub_app(providers, self.store, hub)
+            failing.pop_all()
+        return application
