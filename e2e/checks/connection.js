@@ -106,6 +106,7 @@ export const CONNECTION_CHECKS = [
       await models.close();
       await server.stop();
       await palette.run("Partstream: Test Connection…");
+      await wizard.shows(/Replay[^]*groups/);
       await wizard.choose(STOPPED);
       // Its models are still in the picker, so the question is asked.
       await panel.answerDialog(`of ${STOPPED}`, "Without It");
