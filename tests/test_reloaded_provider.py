@@ -100,7 +100,9 @@ def test_after_a_broken_edit_the_version_before_answers_and_the_next_edit_is_loa
 def test_a_request_ends_on_the_version_that_it_began_on_which_is_closed_behind_it(file):
     async def test():
         provider = ReloadedProvider(SourceLoader(str(file)), lambda error: None)
-        old = vars(next(module for module in sys.modules.values() if getattr(module, "__file__", "") == str(file)))
+        old = vars(
+            next(module for module in tuple(sys.modules.values()) if getattr(module, "__file__", "") == str(file))
+        )
         progress = Progress()
         running = asyncio.create_task(_answer(provider, progress, "a message"))
         await progress.has_begun.wait()

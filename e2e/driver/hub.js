@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./codeServer.js";
+import { ownFolders } from "./ownFolders.js";
 import { until } from "./wait.js";
 
 const START_LIMIT = 30_000;
@@ -65,7 +66,7 @@ export class Hub {
 
   get #environment() {
     return {
-      PARTSTREAM_DATA: join(this.#folder, "data"),
+      ...ownFolders(this.#folder),
       PARTSTREAM_HUB_DATABASE: join(this.#folder, "hub.db"),
       XDG_CONFIG_HOME: join(this.#folder, "config"),
     };

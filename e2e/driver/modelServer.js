@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./codeServer.js";
+import { ownFolders } from "./ownFolders.js";
 import { until } from "./wait.js";
 
 const START_LIMIT = 30_000;
@@ -13,7 +14,7 @@ export async function serveModels({ processes, folder }, python, sources, enviro
   const words = ["serve", ...sources, "--port", new URL(url).port, "--no-token", "--no-store"];
   processes.start(python, ["-m", "partstream", ...words], {
     log,
-    environment: { PARTSTREAM_DATA: join(folder, "model-server"), ...environment },
+    environment: { ...ownFolders(join(folder, "model-server")), ...environment },
   });
   await until("the models to be served", async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok, {
     limit: START_LIMIT,

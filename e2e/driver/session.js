@@ -7,6 +7,7 @@ import { ChatPanel } from "./chatPanel.js";
 import { CodeServer } from "./codeServer.js";
 import { Consumer } from "./consumer.js";
 import { ModelsEditor } from "./modelsEditor.js";
+import { ownFolders } from "./ownFolders.js";
 import { Palette } from "./palette.js";
 import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
@@ -54,8 +55,7 @@ export class Session {
     await this.server.start({
       E2E_UPSTREAM: this.upstream.url,
       E2E_FOLDER: this.folder,
-      // What the machine's own Partstream remembers stays out of the run, and the run out of it.
-      PARTSTREAM_DATA: join(this.folder, "partstream-data"),
+      ...ownFolders(this.folder),
     });
     await this.panel.open(this.server.url, this.server.workspace, findBrowser(), { window, isEnabled });
     this.palette = new Palette(this.panel.page);

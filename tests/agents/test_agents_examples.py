@@ -26,7 +26,7 @@ def test_the_page_shows_every_example_as_it_is():
 
 def _module(name: str) -> Any:
     """The module of an example that was loaded."""
-    return next(one for one in sys.modules.values() if getattr(one, "__file__", None) == str(FOLDER / name))
+    return next(one for one in tuple(sys.modules.values()) if getattr(one, "__file__", None) == str(FOLDER / name))
 
 
 def _said(name: str, text: str) -> str:

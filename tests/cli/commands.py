@@ -33,7 +33,12 @@ _DATA = tempfile.TemporaryDirectory(prefix="partstream-cli-")
 def _environment(**environment: str) -> dict[str, str]:
     left_out = ("COLUMNS", "LINES", "PARTSTREAM_")  # what the person who runs the tests has configured
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    nowhere = {"XDG_CONFIG_HOME": os.devnull, "APPDATA": os.devnull, "PARTSTREAM_DATA": _DATA.name}
+    nowhere = {
+        "XDG_CONFIG_HOME": os.devnull,
+        "APPDATA": os.devnull,
+        "PARTSTREAM_DATA": _DATA.name,
+        "PARTSTREAM_CACHE": _DATA.name,
+    }
     return kept | nowhere | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
 
 

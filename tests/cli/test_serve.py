@@ -102,6 +102,7 @@ def running(*arguments, **environment):
     nowhere = {
         "XDG_CONFIG_HOME": os.devnull,
         "PARTSTREAM_DATA": _DATA.name,
+        "PARTSTREAM_CACHE": _DATA.name,
         "PARTSTREAM_SERVE_TOKEN": TOKEN,
         "PARTSTREAM_LEDGER": "false",
     }

@@ -431,7 +431,7 @@ def test_a_module_that_was_replaced_is_freed_without_pythons_own_collections(
         text = path.read_text()
         async with serving(path) as peer:
             await _still_answers(peer)
-            [module] = [one for one in sys.modules.values() if getattr(one, "__file__", None) == str(path)]
+            [module] = [one for one in tuple(sys.modules.values()) if getattr(one, "__file__", None) == str(path)]
             weakref.finalize(module.LARGE, freed.set)
             del module
             path.write_text(f"{text}\n{edit}\n")
