@@ -150,16 +150,16 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution and the extension, in some minutes
 	$(BIN)/python -m release
 
-# The tests on each supported Python of this machine, with the newest packages and with the oldest that pyproject.toml
-# allows, each in an environment of its own; what they showed goes into pythons/results.json, and from there into
-# docs/releasing.md. ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
+# The tests on each supported Python, with the newest packages and with the oldest that pyproject.toml allows, each in an
+# environment of its own; what they showed goes into pythons/results.json, and from there into docs/releasing.md.
+# ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
 .PHONY: pythons check-pythons
 
 pythons: setup ## Install the supported Pythons that this machine does not have, for this project alone
 	$(BIN)/python -m pythons.missing
 
 check-pythons: export PYTHONDONTWRITEBYTECODE :=
-check-pythons: pythons ## Run the tests on every Python of this machine, with oldest and newest packages
+check-pythons: pythons ## Run the tests on every supported Python, with oldest and newest packages
 	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
 	$(BIN)/python scripts/generate.py
 

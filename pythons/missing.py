@@ -37,14 +37,15 @@ SOURCES: Final[Mapping[str, Callable[[str], None]]] = {"uv": _from_uv, "Debian":
 """Who has Pythons, the best first: where uv's cannot be fetched, a package mirror of Debian often can."""
 
 
-def install(version: str, say: Callable[[str], object]) -> None:
+def install(version: str, say: Callable[[str], object], sources: Mapping[str, Callable[[str], None]] = SOURCES) -> None:
     """Installs one Python from the first source that has it.
 
     Args:
         version: The version, such as `3.14`.
         say: Is told which source has it, and why others have not.
+        sources: Who may have it, the best first.
     """
-    for source, fetch in SOURCES.items():
+    for source, fetch in sources.items():
         try:
             fetch(version)
         except NotInstalledError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from pythons.editions import CHOICES, Edition, editions, untested_bounds
+from pythons.missing import install
 from pythons.reports import seen_in
 from release.pythons import SUPPORTED
 from servers.environments import NotInstalledError
@@ -32,6 +33,22 @@ def test_the_pythons_that_are_run_are_those_that_the_package_says_it_supports():
 def test_a_python_that_the_machine_does_not_have_is_left_out_by_name():
     with pytest.raises(NotInstalledError, match=r"this machine has no Python 3\.14"):
         Edition("3.14", "oldest", "").install()
+
+
+def test_a_missing_python_comes_from_the_first_source_that_has_it_and_each_other_one_says_why_not():
+    asked: list[str] = []
+
+    def without(version: str) -> None:
+        asked.append(f"without {version}")
+        raise NotInstalledError("the network is away")
+
+    def with_all(version: str) -> None:
+        asked.append(f"with {version}")
+
+    said: list[str] = []
+    install("3.14", said.append, {"one": without, "two": with_all, "three": without})
+    assert asked == ["without 3.14", "with 3.14"]
+    assert said == ["  not from one: the network is away", "  Python 3.14 from two"]
 
 
 def test_a_bound_that_is_older_than_what_was_run_is_named():
