@@ -33,6 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "json_codec",
             "kinds",
             "numbers",
+            "silent_log",
             "user_folders",
             "write_ahead_log",
         }

@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import partstream.silent_log  # noqa: F401 - for its effect
+
 if TYPE_CHECKING:
     from partstream.agents.adapter import AgentAdapter, AgentPairing, AgentRequest, Decision
     from partstream.agents.agent_model import AgentModel, as_model

@@ -12,6 +12,7 @@ from partstream._version import __version__
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.pipes import drop_output
 from partstream.cli.terminal import gated_streams
+from partstream.silent_log import end_silence
 
 __all__ = ["COMMANDS", "main"]
 
@@ -44,6 +45,7 @@ class _LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Runs a command with the gate before the terminal, also while its arguments are read."""
+        end_silence()
         with gated_streams():
             return super().main(*args, **kwargs)
 

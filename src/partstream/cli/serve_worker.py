@@ -22,6 +22,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_process import Heard, Opened, loop_factory
 from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
 from partstream.errors import CallerError
+from partstream.silent_log import end_silence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ class Order:
 
 def main() -> int:
     """Serves until it is stopped; returns the exit code."""
+    end_silence()
     order: Order = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
     screen: Screen = JsonScreen() if order.plan.as_json else TextScreen()
     try:
