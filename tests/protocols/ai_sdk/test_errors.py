@@ -1,11 +1,15 @@
 """Every shape of an error becomes one typed error with its message, its code and its status."""
 
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from partstream.errors import (
+    CallerError,
+    LanguageModelError,
+    LanguageModelErrorCode,
     TimeoutPhase,
     UpstreamAbortedError,
     UpstreamFailureError,
@@ -60,7 +64,8 @@ def test_an_error_with_a_status_is_an_http_error(error: Any, protocol: str) -> N
         ({"name": "AI_NoOutputGeneratedError"}, "AI_NoOutputGeneratedError", "AI_NoOutputGeneratedError"),
         ({}, "it gave no reason", None),
         (None, "it gave no reason", None),
-        (7, "it gave no reason", None),
+        (True, "it gave no reason", None),
+        (7, "7", None),
         ([], "it gave no reason", None),
         ({"name": "AI_StreamProviderError", "message": "m", "code": "c", "type": "t"}, "m", "c"),
     ],
@@ -70,6 +75,84 @@ def test_an_error_without_a_status_is_a_failure(error: Any, message: str, code: 
         found = read([chunk]).finish.error
         assert isinstance(found, UpstreamFailureError)
         assert (found.provider_message, found.provider_code) == (message, code)
+
+
+class _WithMessage:
+    message = "boom"
+
+
+class _WithText:
+    def __str__(self) -> str:
+        return "boom"
+
+
+class _Mute:
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class _StatusError(Exception):
+    status_code = 429
+
+
+def _caused() -> Exception:
+    outer = RuntimeError()
+    outer.__cause__ = ValueError("boom")
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (ValueError("boom"), "boom", "ValueError"),
+        (Exception("boom"), "boom", None),
+        (KeyError("name"), "'name'", "KeyError"),
+        (ConnectionError(), "ConnectionError", "ConnectionError"),
+        (_caused(), "boom", "RuntimeError"),
+        (CallerError("boom"), "boom", "CallerError"),
+        (_WithMessage(), "boom", None),
+        (_WithText(), "boom", None),
+        (_Mute(), "_Mute", None),
+        (MappingProxyType({"message": "boom", "code": "c"}), "boom", "c"),
+        (["boom"], "boom", None),
+        (["one", "two", None], "one, two", None),
+        (("one", 2), "one, 2", None),
+        ([ValueError("boom")], "boom", "ValueError"),
+        (b"boom", "boom", None),
+        (b'{"message": "boom"}', "boom", None),
+        (b"\xff", "\ufffd", None),
+        (500, "500", None),
+        (1.5, "1.5", None),
+        ({"error": ValueError("boom")}, "boom", "ValueError"),
+        ({"cause": _WithText()}, "boom", None),
+    ],
+    ids=repr,
+)
+def test_the_error_of_a_chunk_keeps_its_message_whatever_it_is(error: Any, message: str, code: str | None) -> None:
+    for chunk in ({"type": "error", "error": error}, {"$thrown_by_iterator": error}):
+        found = read_chunks([chunk]).finish.error
+        assert isinstance(found, UpstreamFailureError)
+        assert (found.provider_message, found.provider_code) == (message, code)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LanguageModelError.blocked("boom"),
+        LanguageModelError.no_permissions("boom"),
+        UpstreamHTTPError(404, provider_message="boom"),
+        UpstreamTimeoutError(TimeoutPhase.TOTAL, 3),
+    ],
+    ids=repr,
+)
+def test_an_error_of_our_own_stays_the_same_error(error: LanguageModelError) -> None:
+    assert read_chunks([{"type": "error", "error": error}]).finish.error is error
+
+
+def test_the_status_of_an_exception_makes_an_http_error() -> None:
+    found = read_chunks([{"type": "error", "error": _StatusError("boom")}]).finish.error
+    assert isinstance(found, UpstreamHTTPError)
+    assert (found.http_status, found.provider_message, found.code) == (429, "boom", LanguageModelErrorCode.BLOCKED)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,19 @@
 
 An error may be a string, an object of the provider, an Error of JavaScript, the same after JSON has lost its message,
 or several of these inside each other (`cause`, `data`, `responseBody`, `lastError`). Class names decide nothing: they
-differ between versions.
+differ between versions. A program in Python that makes chunks puts its own values there: an exception, an object with
+a `message`, bytes, a number.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import (
+    LanguageModelError,
     LanguageModelErrorCode,
     TimeoutPhase,
     UpstreamAbortedError,
@@ -26,8 +29,6 @@ from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from partstream.errors import LanguageModelError
 
 __all__ = [
     "NO_REASON",
@@ -51,7 +52,7 @@ _MAX_LINE: Final = 300
 _INNER: Final = ("lastError", "errors", "data", "error", _BODY, "cause")
 """Where an error holds another one, the one that says most first."""
 
-_NO_CODES: Final = frozenset({"error", "Error"})
+_NO_CODES: Final = frozenset({"error", "Error", "Exception"})
 
 
 class ToolFailure(NamedTuple):
@@ -66,8 +67,10 @@ class ToolFailure(NamedTuple):
     call_id: str | None
 
 
-def failure(value: Any) -> UpstreamError:
-    """The error in a reported value."""
+def failure(value: Any) -> LanguageModelError:
+    """The error in a reported value: itself where it is one of ours, else the one that its fields or its text make."""
+    if isinstance(value, LanguageModelError):
+        return value
     layers = _all_layers(value)
     message = _first(layers, "message") or _first(layers, "detail") or _first_text(value)
     code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
@@ -102,7 +105,7 @@ def aborted(reason: Any) -> UpstreamError:
     return UpstreamAbortedError(said)
 
 
-def thrown(value: Any) -> UpstreamError:
+def thrown(value: Any) -> LanguageModelError:
     """The error that the stream's iterator threw: version 4 throws what later versions send as `abort`."""
     name = identifier(value, ("name",)) if isinstance(value, dict) else None
     if name in _ABORTS:
@@ -158,10 +161,11 @@ def _all_layers(value: Any) -> list[Chunk]:
 
 def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
     """The error and those inside it. A retry error only wraps the last failure."""
+    value = _as_json(value)
     if isinstance(value, str):
         value = _parsed(value)
     elif isinstance(value, list):
-        value = value[-1] if value else None
+        value = _as_json(value[-1]) if value else None
     if not isinstance(value, dict) or depth == 0:
         return
     is_frame = field(value, ("lastError",)) is not None or isinstance(field(value, ("errors",)), list)
@@ -171,6 +175,34 @@ def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
         yield from _layers(value.get(name), depth - 1)
     if is_frame:
         yield value
+
+
+def _as_json(value: Any) -> Any:
+    """A value of Python as the JSON value that says the same; a value that says nothing, such as True, as it is."""
+    if value is None or isinstance(value, str | dict | list | bool):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return value.decode(errors="replace")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | set | frozenset):
+        return [*value]
+    if isinstance(value, BaseException):
+        return {
+            "message": _text_of(value, ""),
+            "name": type(value).__name__,
+            "statusCode": getattr(value, "status_code", None),
+            "cause": value.__cause__,
+        }
+    said = getattr(value, "message", None)
+    return {"message": said} if isinstance(said, str) else _text_of(value, type(value).__name__)
+
+
+def _text_of(value: object, otherwise: str) -> str:
+    try:
+        return str(value) or otherwise
+    except Exception:  # a class of a person's own
+        return otherwise
 
 
 def _parsed(value: str) -> Any:
@@ -188,9 +220,13 @@ def _first(layers: list[Chunk], name: str) -> str | None:
 
 
 def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
-    """The first plain string where an error should stand: `"…"`, `{"error": "…"}`, `{"cause": "…"}`."""
+    """The first plain string where an error should stand: `"…"`, `{"error": "…"}`, `{"cause": "…"}`; of a list, all."""
+    value = _as_json(value)
     if isinstance(value, str):
         return value.strip() or None
+    if isinstance(value, list) and depth:
+        texts = [one for one in (_first_text(inner, depth - 1) for inner in value[:_MAX_LAYERS]) if one is not None]
+        return ", ".join(texts) or None
     if not isinstance(value, dict) or depth == 0:
         return None
     for name in _INNER:

@@ -18,7 +18,6 @@ from partstream.errors import (
     AdapterUsageError,
     LanguageModelError,
     TruncatedStreamError,
-    UpstreamError,
     UpstreamProtocolError,
 )
 from partstream.outputs import Outcome, StreamOptions, StreamOutput, Unmapped
@@ -85,7 +84,7 @@ class AISDKStream:
         self._calls = ToolCalls(options.call_id_prefix, wait=dialect.runs_tools, carried=self._carried)
         self._sources = Sources(options, said)
         self._ending = Ending()
-        self._error: UpstreamError | None = None
+        self._error: LanguageModelError | None = None
         self._carried_before_step = 0
         self._is_chunk_waiting = False
         self._dispatch = DISPATCH[dialect.goes_on]
