@@ -335,10 +335,20 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
         ([], ""),
         ([ChatMessage.user("hello")], "hello"),
         ([ChatMessage.user("<context>\nnow\n</context>\n<userRequest>\nsay hi\n</userRequest>")], "say hi"),
+        ([ChatMessage.user("<current_datetime>2026-11-28T09:00:00Z</current_datetime>\n\nrun x {}")], "run x {}"),
+        ([ChatMessage.user("Is <current_datetime>x XML?")], "Is <current_datetime>x XML?"),
         ([ChatMessage.user("first"), ChatMessage.user("second"), ChatMessage.assistant("answer")], "second"),
         ([ChatMessage.user("question"), ChatMessage.user([ToolResultPart("c", (TextPart("result"),))])], "question"),
     ],
-    ids=["nobody spoke", "words as they are", "words inside Copilot's context", "the last ones", "before tool results"],
+    ids=[
+        "nobody spoke",
+        "words as they are",
+        "words inside Copilot's context",
+        "words behind the harness's time",
+        "words about that time",
+        "the last ones",
+        "before tool results",
+    ],
 )
 def test_the_request_of_the_person_is_found(messages, request_):
     assert user_request(messages) == request_

@@ -496,13 +496,19 @@ export interface Tool {
   inputSchema?: Record<string, unknown> | null;
 }
 
-/** The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required. */
+/**
+ * The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required.
+ *
+ * `includeEncryptedThinking` is a proposal's: VS Code's agent host sets it, which keeps the state of an answer only as
+ * one text of its thinking.
+ */
 export interface RequestOptions {
   tools?: Tool[];
   toolMode?: 1 | 2;
   modelOptions?: Record<string, unknown>;
   modelConfiguration?: Record<string, unknown>;
   requestInitiator?: string | null;
+  includeEncryptedThinking?: boolean;
 }
 
 /**

@@ -24,6 +24,7 @@ interface InformationOptions extends vscode.PrepareLanguageModelChatModelOptions
 interface ResponseOptions extends vscode.ProvideLanguageModelChatResponseOptions {
   readonly modelConfiguration?: Record<string, unknown>;
   readonly requestInitiator?: string;
+  readonly includeEncryptedThinking?: boolean;
 }
 
 export interface ProviderParts {
@@ -176,6 +177,7 @@ function toRequestOptions(options: ResponseOptions): RequestOptions {
     modelOptions: { ...options.modelOptions },
     modelConfiguration: { ...options.modelConfiguration },
     requestInitiator: options.requestInitiator ?? null,
+    includeEncryptedThinking: options.includeEncryptedThinking === true,
   };
 }
 

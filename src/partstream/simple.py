@@ -35,6 +35,7 @@ from partstream.provider import (
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
+_TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -293,8 +294,8 @@ def text_of(message: ChatMessage) -> str:
 def user_request(messages: Sequence[ChatMessage]) -> str:
     """The person's last request, without the context that the host added. Empty if no user message has text.
 
-    Copilot sends a person's words in a message with context, between `<userRequest>` tags; other consumers send the
-    words alone.
+    The chat of Copilot sends a person's words in a message with context, between `<userRequest>` tags. The Copilot
+    harness sends the time before the words, as `<current_datetime>`. Other consumers send the words alone.
 
     Example:
         >>> from partstream import ChatMessage, user_request
@@ -304,7 +305,10 @@ def user_request(messages: Sequence[ChatMessage]) -> str:
     texts = (text_of(message) for message in reversed(messages) if message.role is Role.USER)
     last = next(filter(None, texts), "")
     request = _USER_REQUEST.search(last)
-    return request[1].strip() if request else last
+    if request:
+        return request[1].strip()
+    time = _TIME.match(last)
+    return last[time.end() :] if time else last
 
 
 def _finish(progress: Progress, finish: Finish) -> None:

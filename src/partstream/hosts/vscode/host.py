@@ -155,17 +155,21 @@ class ProviderHost:
         from partstream.capturing.progress import CapturedProgress  # noqa: PLC0415 - not before the first answer
         from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
         from partstream.hosts.vscode.restored_files import restored  # noqa: PLC0415 - not before the first answer
+        from partstream.hosts.vscode.sealed_state import SealedState, unsealed  # noqa: PLC0415 - the same
 
-        messages = _decode_messages(params["messages"])
+        messages = unsealed(_decode_messages(params["messages"]))
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
+        sealed = SealedState(progress) if params["options"].get("includeEncryptedThinking") else None
         async with hosted.using(generation):
             with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as captured:
-                shown = CapturedProgress(progress, captured)
+                shown = CapturedProgress(sealed or progress, captured)
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
                 try:
                     await answer.run()
+                    if sealed is not None:
+                        sealed.complete()
                 finally:
                     end = answer.end(time.time())
                     self._ends.add(end)

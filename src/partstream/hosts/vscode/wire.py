@@ -206,13 +206,18 @@ class Tool(TypedDict):
 
 
 class RequestOptions(TypedDict):
-    """The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required."""
+    """The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required.
+
+    `includeEncryptedThinking` is a proposal's: VS Code's agent host sets it, which keeps the state of an answer only as
+    one text of its thinking.
+    """
 
     tools: NotRequired[list[Tool]]
     toolMode: NotRequired[Literal[1, 2]]
     modelOptions: NotRequired[dict[str, Any]]
     modelConfiguration: NotRequired[dict[str, Any]]
     requestInitiator: NotRequired[str | None]
+    includeEncryptedThinking: NotRequired[bool]
 
 
 class ProviderSource(TypedDict):

@@ -1,0 +1,134 @@
+"""Carries the state of an answer through VS Code's agent host, which keeps one text of an answer beside its words.
+
+The agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls and
+thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker (observed in
+VS Code 1.139). So the state travels sealed in that text, and comes back as the parts that the provider reported: no
+provider, and no protocol, knows the difference.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.conversation.sealing import seal, unseal
+from partstream.messages import Role
+from partstream.parts import DataPart, ThinkingPart, ToolCallPart
+from partstream.provider import WaitingProgress
+from partstream.usage import USAGE_MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream.messages import ChatMessage
+    from partstream.parts import MessagePart, ResponsePart
+    from partstream.provider import DrainingProgress
+
+__all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+MOST_CHARACTERS: Final = 65_536
+"""The most characters of the sealed state: as many as the stateful marker may have."""
+
+_CARRIER: Final = "encrypted_content"
+"""The field of the metadata that the agent host keeps."""
+_METADATA: Final = "thinking"
+_MARKER: Final = "marker"
+
+
+class SealedState:
+    """A progress that hands on an answer with its state in one thinking part, before the first call.
+
+    The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
+    The agent host takes an answer only as a whole, so nobody gets it later.
+
+    Args:
+        progress: Takes the parts.
+    """
+
+    __slots__ = ("_held", "_marker", "_metadata", "_progress")
+
+    def __init__(self, progress: DrainingProgress) -> None:
+        self._progress = progress
+        self._metadata: Mapping[str, Any] | None = None
+        self._marker: DataPart | None = None
+        self._held: list[ResponsePart] = []
+
+    def report(self, part: ResponsePart) -> None:
+        """Hands on a part, keeps the state in it, or holds it back until the end."""
+        if isinstance(part, ThinkingPart) and part.metadata is not None:
+            # The chat keeps the last metadata of an answer, so a provider puts all that it needs into it.
+            self._metadata = part.metadata
+            part = replace(part, metadata=None)
+            if not part.value:
+                return
+        elif isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+            self._marker = part
+            return
+        if self._held or isinstance(part, ToolCallPart) or _is_usage(part):
+            self._held.append(part)
+        else:
+            self._progress.report(part)
+
+    def complete(self) -> None:
+        """Reports the state, and what was held back: the answer is whole."""
+        sealed = self._sealed()
+        if sealed is not None:
+            self._progress.report(ThinkingPart("", None, {_CARRIER: sealed}))
+        for part in self._held:
+            self._progress.report(part)
+        self._held.clear()
+
+    def _sealed(self) -> str | None:
+        """The sealed state, as much of it as fits; None for none."""
+        marker = None if self._marker is None else self._marker.data.decode(errors="replace")
+        state = {_METADATA: self._metadata, _MARKER: marker}
+        # The marker repeats what the metadata of our own protocols holds: if not both fit, one of them does most.
+        for fields in (state, {_METADATA: self._metadata}, {_MARKER: marker}):
+            kept = {name: value for name, value in fields.items() if value}
+            if kept and len(sealed := seal(kept)) <= MOST_CHARACTERS:
+                return sealed
+        if self._metadata or marker:
+            _logger.warning(
+                "the state of an answer is longer than %d characters: the agent host gets the answer without it",
+                MOST_CHARACTERS,
+            )
+        return None
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
+
+
+def _is_usage(part: ResponsePart) -> bool:
+    return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
+
+
+def unsealed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The conversation with the state of its answers as their providers reported it; all else stays as it is."""
+    return [
+        replace(message, content=tuple(piece for part in message.content for piece in _opened(part)))
+        if message.role is Role.ASSISTANT
+        else message
+        for message in messages
+    ]
+
+
+def _opened(part: MessagePart) -> Iterator[MessagePart]:
+    sealed = part.metadata.get(_CARRIER) if isinstance(part, ThinkingPart) and part.metadata else None
+    state = unseal(sealed) if isinstance(sealed, str) else None
+    if not isinstance(part, ThinkingPart) or not isinstance(state, dict):
+        yield part
+        return
+    marker, metadata = state.get(_MARKER), state.get(_METADATA)
+    if isinstance(marker, str):
+        yield DataPart.text(marker, STATEFUL_MARKER_MIME_TYPE)
+    yield ThinkingPart(part.value, part.id, metadata if isinstance(metadata, dict) else None)
