@@ -59,6 +59,12 @@ def test_a_model_that_declares_all_is_shown_with_all():
     }
 
 
+def test_no_window_is_smaller_than_the_prompts_that_a_person_allows():
+    selection = ModelSelection(overrides={CLAUDE: ModelOverride(max_input_tokens=500_000)})
+    shown = information(VERCEL, CLAUDE, selection)
+    assert (shown.max_input_tokens, shown.extra["maxContextWindowTokens"]) == (500_000, 500_000)
+
+
 def test_a_model_that_declares_nothing_is_shown_with_the_stated_defaults():
     shown = information(OPENAI, "gpt-4o")
     assert (shown.name, shown.family, shown.version, shown.detail) == ("GPT-4o", "gpt-4o", "1", None)

@@ -57,6 +57,12 @@ WINDOWS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "a setting before all": (_documents("num_ctx 16384", LOADED), {"request": {"numCtx": 50000}}, 50000),
     "a setting of the model": (_documents(), {"modelRequests": {MODEL: {"numCtx": 50000}}}, 50000),
     "a window that a person states": (_documents(), {"models": [{"id": MODEL, "contextWindow": 9000}]}, 9000),
+    "a larger limit of prompts": (_documents(), {"models": [{"id": MODEL, "maxInputTokens": 100000}]}, 32768),
+    "a larger limit of prompts than the stated window": (
+        _documents(),
+        {"models": [{"id": MODEL, "contextWindow": 9000, "maxInputTokens": 100000}]},
+        9000,
+    ),
     "more than the model was trained for": (_documents(), {"request": {"numCtx": 500000}}, 131072),
 }
 

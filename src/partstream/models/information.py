@@ -103,7 +103,8 @@ def _extra(model: OfferedModel, limits: Limits) -> dict[str, Any]:
     record = model.record
     extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
     if limits.context_window is not None:
-        extra["maxContextWindowTokens"] = limits.context_window.value
+        # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
+        extra["maxContextWindowTokens"] = max(limits.context_window.value, limits.max_input_tokens.value)
     if record.pricing is not None:
         extra |= _costs(record.pricing.value)
     if properties := _choices(record, limits):

@@ -131,20 +131,35 @@ class ModelList:
         return replace(shown, tooltip="\n".join(filter(None, (shown.tooltip, told))))
 
     def _with_window(self, model: OfferedModel) -> OfferedModel:
-        """The model with the context window that requests to it set, where they set one."""
+        """The model with the context window that requests to it set, where they set one.
+
+        A prompt longer than that is cut by the server without a word, so no limit of prompts exceeds it.
+        """
         record = model.record
-        stated = record.context_window
-        if self._choose_window is None or (stated is not None and stated.source is Source.CONFIGURATION):
+        if self._choose_window is None:
             return model
-        settings = self._configuration.request_settings(record.id)
-        window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
-        fact = Fact(window.tokens, Source(window.source), window.field)
-        if window.source is WindowSource.LOADED and record.loaded_window is not None:
-            fact = record.loaded_window
+        fact = record.context_window
+        if fact is None or fact.source is not Source.CONFIGURATION:
+            settings = self._configuration.request_settings(record.id)
+            window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
+            fact = Fact(window.tokens, Source(window.source), window.field)
+            if window.source is WindowSource.LOADED and record.loaded_window is not None:
+                fact = record.loaded_window
+        stated = record.max_input_tokens
+        fits = stated is None or stated.value <= fact.value
         if self._said_windows.get(record.id) != fact:
             self._said_windows[record.id] = fact
             _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
-        return replace(model, record=replace(record, context_window=fact))
+            if not fits:
+                _logger.warning(
+                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
+                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    record.id,
+                    stated,
+                    fact,
+                )
+        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
+        return replace(model, record=record)
 
     def pricing(self, model_id: str) -> Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""
