@@ -204,7 +204,7 @@ def test_without_a_key_none_is_sent(key: str | None):
 
 def test_a_setting_of_no_use_is_refused_before_anything_is_sent():
     with pytest.raises(ConfigurationError, match="expected an http or https URL"):
-        connect("localhost")
+        connect("nonsense")
     with pytest.raises(ConfigurationError, match="protocol"):
         connect("http://localhost/v1", protocol="morse")
     with pytest.raises(ConfigurationError, match="https"):

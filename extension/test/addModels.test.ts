@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isUnprotected, wrongAddress } from "../src/addModels/address";
+import { isUnprotected, withScheme, wrongAddress } from "../src/addModels/address";
 import { chosenAtFirst, details, hiddenModels } from "../src/addModels/modelChoice";
 import { CLOSE, GO_BACK, script, TWO, World } from "./addModelsWorld";
 
@@ -151,9 +151,9 @@ test("every preset leads to a page that asks for what it needs, and its base URL
 
 const WRONG_ADDRESSES = {
   "": /^Write the address/,
-  "localhost:1234/v1": /^Write http:\/\/ before it/,
-  "192.168.1.7:8000": /^Write http:\/\/ before it/,
-  "api.example.com/v1": /^Write https:\/\/ before it/,
+  models: /^Write https:\/\/ before it/,
+  "sk-not-to-be-asked-for:80": /^Write https:\/\/ before it/,
+  "eyJ0eXAiOiJKV1Q.x": /^Write https:\/\/ before it/,
   "ftp://models.example": /and not at ftp:/,
   "https://": /no address/,
   "https://models example": /no spaces/,
@@ -181,6 +181,25 @@ test("addresses that can be tried are taken, and only plain http to another mach
   for (const [address, expected] of Object.entries(addresses)) {
     assert.deepEqual([wrongAddress(address), isUnprotected(address.trim())], [undefined, expected], address);
   }
+});
+
+test("an address without a scheme gets the likely one, and plain http to another machine is asked about", async () => {
+  const addresses = {
+    "localhost:1234/v1": "http://localhost:1234/v1",
+    " 127.0.0.1:8421 ": "http://127.0.0.1:8421",
+    "[::1]:8000/v1": "http://[::1]:8000/v1",
+    "192.168.1.7:8000": "http://192.168.1.7:8000",
+    "api.example.com/v1": "https://api.example.com/v1",
+    "gpu-box:8000": "https://gpu-box:8000",
+  };
+  for (const [address, expected] of Object.entries(addresses)) {
+    assert.deepEqual([withScheme(address), wrongAddress(address)], [expected, undefined], address);
+  }
+  const world = new World();
+  await world.run(script("Another server…", "192.168.1.7:8000", CLOSE));
+  assert.match(world.pages.at(-1)?.prompt ?? "", /192\.168\.1\.7:8000 is another machine/);
+  await world.run(script("Another server…", "localhost:1234/v1", ["Big", "small"], "Mine"));
+  assert.equal(world.added[0]?.configuration["baseUrl"], "http://localhost:1234/v1");
 });
 
 test("the facts of a model are said in a few words, and nothing that nobody states", () => {

@@ -205,7 +205,7 @@ REFUSED = {
     "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),
     "a profile of no use": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", "a b"), "letters, digits"),
     "no key on standard input": (("http://127.0.0.1:9/v1", "--key-from", "-"), "--key-from: got nothing"),
-    "plain http to another machine": (("http://h.example/v1", "--key-from", "none"), "anyone on the way"),
+    "plain http to another machine": (("http://h.example/v1", "--key-from", "none"), "--allow-insecure-http"),
     "no such protocol": (("http://127.0.0.1:9/v1", "--key-from", "none", "--protocol", "x"), "--protocol: got"),
 }
 

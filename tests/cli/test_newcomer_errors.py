@@ -334,3 +334,36 @@ def test_what_would_fail_in_the_same_way_again_is_not_tried_again():
         assert asked == 1
 
     run(test())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_adds_the_scheme_that_an_address_lacks_and_says_so(command: str):
+    async def test() -> None:
+        async with server_of(document(401, _error("No."))) as (url, _):
+            ended = await _asked(command, url.removeprefix("http://"))
+        said = ended.output + ended.errors
+        assert f"--base-url: the address has no scheme, {url} is used" in said
+        assert "HTTP 401: No" in said
+
+    run(test())
+
+
+PLAIN = {
+    "no key": ({}, "prompts and answers would be readable on the network"),
+    "a key": ({"PARTSTREAM_API_KEY": KEY}, "prompts, answers and the key would be readable on the network"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("environment", "says"), PLAIN.values(), ids=PLAIN)
+def test_plain_http_to_another_machine_is_refused_with_the_option_that_allows_it(
+    environment: dict[str, str], says: str, command: str
+):
+    async def test() -> None:
+        ended = await _asked(command, "http://192.168.1.10:8000/v1", **environment)
+        said = ended.output + ended.errors
+        assert f"--base-url: refusing plain HTTP to 192.168.1.10:8000: {says}; use https://" in said
+        assert "--allow-insecure-http" in said
+        assert KEY not in said
+
+    run(test())

@@ -200,7 +200,7 @@ def test_lines_for_people_say_how_each_answer_went_and_where_the_file_is(tmp_pat
     ("options", "says"),
     [
         (["--to", "ftp://x"], "--to: "),
-        (["--to", "http://models.example/v1"], "anyone on the way can read the key"),
+        (["--to", "http://models.example/v1"], "refusing plain HTTP to models.example"),
         (["--to", "http://127.0.0.1:9", "-o", "{folder}/there.har"], "is there already"),
         (["--to", "http://127.0.0.1:9", "-o", "{folder}/x.txt2"], "expected a name that ends with one of"),
         (["--to", "http://127.0.0.1:9", "-o", "{folder}/no/x.har"], "there is no folder"),

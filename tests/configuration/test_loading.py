@@ -97,7 +97,7 @@ def test_a_group_with_a_misspelt_base_url_is_told_so(tmp_path: Path):
 def test_plain_http_is_allowed_by_its_setting_which_speaks_of_its_own_url_alone(tmp_path: Path):
     environment = surroundings(tmp_path, 'baseUrl = "http://10.0.0.1/v1"\nallowInsecureHttp = true\n')
     assert load_configuration(environment=environment).gateway().base_url == "http://10.0.0.1/v1"
-    with pytest.raises(ConfigurationError, match="anyone on the way"):
+    with pytest.raises(ConfigurationError, match="refusing plain HTTP to"):
         load_configuration(group={"baseUrl": "http://10.0.0.2/v1"}, environment=environment).gateway()
 
 

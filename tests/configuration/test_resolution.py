@@ -229,3 +229,14 @@ def test_a_key_in_the_wrong_setting_is_not_shown(name: str):
     with pytest.raises(ConfigurationError) as raised:
         resolve([layer(Place.GROUP, **{name: "sk-planted"})])
     assert "sk-planted" not in str(raised.value)
+
+
+def test_an_address_without_a_scheme_gets_one_which_a_note_says_and_still_is_the_same_upstream():
+    layers = [
+        layer(Place.COMMAND_LINE, baseUrl="127.0.0.1:8421/v1"),
+        layer(Place.FILE, baseUrl="http://127.0.0.1:8421/v1", apiKeyEnv="MY_KEY"),
+    ]
+    resolved = resolve(layers)
+    assert values(resolved) == {"baseUrl": "http://127.0.0.1:8421/v1", "apiKeyEnv": "MY_KEY"}
+    assert resolved.values["baseUrl"].value == "http://127.0.0.1:8421/v1"
+    assert resolved.notes == ("COMMAND_LINE: baseUrl: the address has no scheme, http://127.0.0.1:8421/v1 is used",)

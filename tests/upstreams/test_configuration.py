@@ -65,7 +65,7 @@ WRONG = {
     "an empty URL": ({"baseUrl": ""}, "baseUrl"),
     "a URL of null": ({"baseUrl": None}, "baseUrl"),
     "a number for a URL": ({"baseUrl": 8080}, "baseUrl"),
-    "a URL without a scheme": ({"baseUrl": "api.example.com/v1"}, "baseUrl"),
+    "a word": ({"baseUrl": "nonsense"}, "baseUrl"),
     "another scheme": ({"baseUrl": "ftp://api.example.com"}, "baseUrl"),
     "no host": ({"baseUrl": "https:///v1"}, "baseUrl"),
     "an open bracket": ({"baseUrl": "http://[::1/v1"}, "baseUrl"),
@@ -113,11 +113,6 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(scheme: str):
 
 
 URLS_MEANT = {
-    "localhost": "http://localhost",
-    "127.0.0.1:1234": "http://127.0.0.1:1234",
-    "127.0.0.1:1234/v1": "http://127.0.0.1:1234/v1",
-    "box:8080": "https://box:8080",
-    "models.example.com/v1": "https://models.example.com/v1",
     " https://models.example.com/v1\n": "https://models.example.com/v1",
     "http://localhost:1234 /v1": "http://localhost:1234/v1",
     f"https://models.example.com/v1?k={KEY} ": "https://models.example.com/v1?k=***",
@@ -130,11 +125,32 @@ URLS_MEANT = {
 
 
 @pytest.mark.parametrize(("given", "meant"), URLS_MEANT.items())
-def test_a_base_url_that_lacks_its_scheme_or_holds_a_space_is_answered_with_the_url_to_use(given: str, meant: str):
+def test_a_base_url_of_no_use_is_answered_with_the_url_to_use(given: str, meant: str):
     with pytest.raises(ConfigurationError) as caught:
         GatewayConfiguration(given)
     assert caught.value.expected == f"an http or https URL such as {meant}"
     assert KEY not in str(caught.value)
+
+
+def test_a_base_url_without_a_scheme_is_the_same_upstream_as_one_with_it():
+    made = (GatewayConfiguration("127.0.0.1:1234/v1"), GatewayConfiguration.from_json({"baseUrl": "127.0.0.1:1234/v1"}))
+    assert {one.base_url for one in made} == {"http://127.0.0.1:1234/v1"}
+
+
+PLAIN = {
+    "no key": ({}, "prompts and answers would be readable"),
+    "a key": ({"api_key": Secret(KEY)}, "prompts, answers and the key would be readable"),
+    "a header": ({"headers": {"x-key": KEY}}, "prompts, answers and the key would be readable"),
+}
+
+
+@pytest.mark.parametrize(("settings", "says"), PLAIN.values(), ids=PLAIN)
+def test_plain_http_to_another_machine_is_refused_with_what_allows_it(settings: dict, says: str):
+    with pytest.raises(ConfigurationError) as caught:
+        GatewayConfiguration("http://192.168.1.10:8000/v1", **settings)
+    assert f"refusing plain HTTP to 192.168.1.10:8000: {says} on the network" in str(caught.value)
+    assert str(caught.value).endswith("use https://, or allow plain HTTP by the setting allowInsecureHttp")
+    GatewayConfiguration("http://192.168.1.10:8000/v1", allow_insecure_http=True, **settings)
 
 
 @pytest.mark.parametrize("name", ["api_key", "headers"])

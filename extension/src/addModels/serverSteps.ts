@@ -1,7 +1,7 @@
 /** The pages that ask which server has the models. */
 import * as l10n from "@vscode/l10n";
 import type { Preset } from "../presets.generated";
-import { hostOf, isLoopback, isUnprotected, wrongAddress } from "./address";
+import { hostOf, isLoopback, isUnprotected, withScheme, wrongAddress } from "./address";
 import { type Answers, ofServer } from "./answers";
 import type { Item, Reply } from "./dialog";
 import { type Move, type Step, type StepContext, then, to } from "./step";
@@ -102,7 +102,7 @@ export const address: Step = {
 };
 
 function afterAddress(answers: Answers, text: string): Move {
-  const written = text.trim();
+  const written = withScheme(text);
   const next = ofServer(answers, answers.preset, written);
   if (isUnprotected(written) && !next.allowsInsecureHttp) return to("unprotected", next);
   return afterAddressIsGood(next);

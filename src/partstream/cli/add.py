@@ -24,7 +24,7 @@ from partstream.configuration.adding import Addition, check_profile_name, free_n
 from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
-from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
@@ -88,7 +88,9 @@ def command(*, lists: bool, **options: Any) -> None:
         _Addition(console, Questions(console, has_person=has_person), given, file).run()
     except ConfigurationError as error:
         if error.where.startswith("--"):
-            raise click.UsageError(f"{error.where}: got {error.got}, expected {error.expected}") from None
+            is_whole = isinstance(error, PlainHttpError)
+            said = str(error) if is_whole else f"{error.where}: got {error.got}, expected {error.expected}"
+            raise click.UsageError(said) from None
         raise UnusableConfigurationError(str(error)) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -14,9 +15,9 @@ import click
 from partstream.configuration.key_keeping import KeyringEntry, keyring_fault
 from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyNeed, server_at
-from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.secrecy import shown_variable
-from partstream.upstreams.addresses import is_loopback, url_meant_by
+from partstream.upstreams.addresses import is_loopback, likely_scheme, url_meant_by
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 from partstream.upstreams.secret import Secret
 
@@ -205,15 +206,15 @@ def _by_start(titles: list[str]) -> Any:
 
 
 def _address(text: str) -> str:
-    """A base URL as a person types it: without a scheme it is https, or http on this machine.
+    """A base URL as a person types it, with the scheme that it may lack.
 
     Raises:
         ConfigurationError: It is none.
     """
     url = text.strip()
     if "://" not in url and url:
-        host = urlsplit(f"//{url}").hostname or ""
-        url = f"{'http' if is_loopback(host) else 'https'}://{url}"
+        with suppress(ValueError):  # what is no address is refused below
+            url = f"{likely_scheme(url)}://{url}"
     read: str = SETTINGS["baseUrl"].read(url, "--base-url")
     if any(pair.partition("=")[0] not in _PLAIN for pair in urlsplit(read).query.split("&") if pair):
         expected = "a URL without one; the key is given by --key-from, and no file holds it"
@@ -222,14 +223,21 @@ def _address(text: str) -> str:
 
 
 def _is_open(base_url: str, questions: Questions) -> bool:
-    """Whether a person allows plain http to another machine."""
+    """Whether a person allows plain http to another machine.
+
+    Raises:
+        PlainHttpError: It is plain http to another machine, and nobody allows it.
+    """
     address = urlsplit(base_url)
-    if address.scheme != "http" or is_loopback(address.hostname or "") or not questions.has_person:
+    if address.scheme != "http" or is_loopback(address.hostname or ""):
         return False
+    refusal = PlainHttpError("--base-url", address.netloc, has_key=False, allowed_by="--allow-insecure-http")
+    if not questions.has_person:
+        raise refusal
     question = f"Anyone on the way to {address.netloc} can read keys and prompts, as it is plain http. Allow it?"
     if questions.yes(question, "--allow-insecure-http", default=False):
         return True
-    raise ConfigurationError("--base-url", "plain http to another machine", "https, or --allow-insecure-http")
+    raise refusal
 
 
 # ---- where the key comes from ----

@@ -26,6 +26,7 @@ from partstream.json_codec import dumps
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.upstreams.addresses import with_scheme
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
@@ -127,11 +128,12 @@ def _wire(client: Client, wire: str | None) -> str:
 
 
 def _root(url: str) -> str:
-    """The address of the server; a `/v1` that somebody wrote behind it is taken away.
+    """The address of the server, with the scheme that it may lack and without a `/v1` behind it.
 
     Raises:
         UsageError: It is no address.
     """
+    url = with_scheme(url)
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)

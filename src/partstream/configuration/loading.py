@@ -21,7 +21,7 @@ from partstream.configuration.places import (
 from partstream.configuration.profiles import chosen_profile, faults_of_profiles, read_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import KEY_SETTINGS
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import ConfigurationError, PlainHttpError
 from partstream.settings.row import Place
 from partstream.settings.secrecy import secrets_in
 from partstream.upstreams.configuration import GatewayConfiguration
@@ -86,12 +86,23 @@ class Configuration:
 
     def _placed(self, error: ConfigurationError) -> ConfigurationError:
         """The error, with the exact place of the setting in place of its name."""
-        name = next((name for name in self.resolved.values if error.where.startswith(name)), None)
+        values = self.resolved.values
+        if isinstance(error, PlainHttpError):
+            url = values["baseUrl"]
+            has_key = any(name in values for name in (*KEY_SETTINGS, "headers"))
+            # A group is of VS Code, which has no command line.
+            by = (
+                error.allowed_by
+                if url.place is Place.GROUP
+                else "--allow-insecure-http or the setting allowInsecureHttp"
+            )
+            return PlainHttpError(url.where, error.host, has_key=has_key, allowed_by=by)
+        name = next((name for name in values if error.where.startswith(name)), None)
         if name is None:
             # What is missing may stand there under a misspelt name.
             odd = "; ".join(self.resolved.warnings)
             return ConfigurationError(error.where, f"{error.got} ({odd})", error.expected) if odd else error
-        where = self.resolved.values[name].where
+        where = values[name].where
         return ConfigurationError(where + error.where.removeprefix(name), error.got, error.expected)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_settings import LIFETIME
@@ -11,6 +11,7 @@ from partstream.protocols.registry import AUTO
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
 from partstream.settings.row import Place, Setting, holder_of
 from partstream.settings.secrecy import shown
+from partstream.upstreams.addresses import with_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
             names two sources of the key. A setting of a VS Code group that nobody knows is a warning.
     """
     order = list(Place)
-    ordered = sorted(layers, key=lambda layer: order.index(layer.place))
+    ordered = sorted(map(_with_scheme, layers), key=lambda layer: order.index(layer.place))
     used = {layer.place for layer in ordered if _speaks_of_the_upstream(layer, ordered)}
     protocol = _protocol(layer for layer in ordered if layer.place in used) or AUTO
     warnings: list[str] = []
@@ -97,6 +98,15 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     return Resolved(
         {name: found[name] for name in settings_of(protocol) if name in found}, tuple(notes), tuple(warnings)
     )
+
+
+def _with_scheme(layer: Layer) -> Layer:
+    """The layer with the scheme that its base URL lacks, and with a note about it."""
+    url = layer.given.get(_BASE_URL)
+    if url is None or not isinstance(url.value, str) or (meant := with_scheme(url.value)) == url.value:
+        return layer
+    note = f"{url.where}: the address has no scheme, {meant} is used"
+    return replace(layer, given={**layer.given, _BASE_URL: url._replace(value=meant)}, notes=(*layer.notes, note))
 
 
 def _protocol(layers: Iterable[Layer]) -> str | None:

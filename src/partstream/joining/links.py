@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.secrecy import hidden_url
-from partstream.upstreams.addresses import is_loopback, url_meant_by
+from partstream.upstreams.addresses import is_loopback, with_scheme
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         ConfigurationError: It is none, or is not encrypted and on another machine.
     """
     given = text.strip()
-    address = _split(given if "://" in given else url_meant_by(given) or given, where)
+    address = _split(with_scheme(given), where)
     if address.query or address.fragment:
         raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):

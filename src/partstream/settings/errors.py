@@ -15,6 +15,7 @@ __all__ = [
     "KEY_IN_A_NAME",
     "ConfigurationError",
     "MisplacedSettingError",
+    "PlainHttpError",
     "UnknownSettingError",
     "closest_name",
     "shown_name",
@@ -45,6 +46,29 @@ class ConfigurationError(CallerError):
         self.where = where
         self.got = got
         self.expected = expected
+
+
+class PlainHttpError(ConfigurationError):
+    """The base URL is plain http to another machine, and nothing allows that.
+
+    Attributes:
+        host: The other machine, with its port.
+        has_key: Whether requests hold a key, or headers that may be one.
+        allowed_by: What allows it, such as an option.
+    """
+
+    def __init__(self, where: str, host: str, *, has_key: bool, allowed_by: str = "the setting allowInsecureHttp"):
+        super().__init__(where, f"plain HTTP to {host}", f"https://, or {allowed_by}")
+        self.host = host
+        self.has_key = has_key
+        self.allowed_by = allowed_by
+
+    def __str__(self) -> str:
+        texts = "prompts, answers and the key" if self.has_key else "prompts and answers"
+        return (
+            f"{self.where}: refusing plain HTTP to {self.host}: {texts} would be readable on the network; "
+            f"use https://, or allow plain HTTP by {self.allowed_by}"
+        )
 
 
 class UnknownSettingError(ConfigurationError):

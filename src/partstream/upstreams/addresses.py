@@ -9,9 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.settings.errors import shown_name
 
-__all__ = ["is_loopback", "url_meant_by", "url_on_host", "without_query"]
+__all__ = ["is_loopback", "likely_scheme", "url_meant_by", "url_on_host", "with_scheme", "without_query"]
 
-_HOST: Final = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII)
+_HOST: Final = re.compile(
+    r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
+)
 """A host with a dot or a port, and a path."""
 
 
@@ -26,11 +28,34 @@ def is_loopback(host: str) -> bool:
 
 
 def url_meant_by(text: str) -> str | None:
-    """The URL that a host without a scheme means: https, or http on this machine; None for what may be a key."""
+    """The URL that an address without a scheme means, see :func:`likely_scheme`; None for what may be a key."""
     if _HOST.fullmatch(text) is None or shown_name(text) != text:
         return None
-    host = urlsplit(f"//{text}").hostname or ""
-    return f"{'http' if is_loopback(host) else 'https'}://{text}"
+    try:
+        return f"{likely_scheme(text)}://{text}"
+    except ValueError:  # brackets around what is no IPv6 address
+        return None
+
+
+def likely_scheme(address: str) -> str:
+    """The scheme of an address that has none: http on this machine and at an IP address, https elsewhere.
+
+    Few IP addresses have a certificate. Plain http to another machine needs a permission of its own.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    host = urlsplit(f"//{address}").hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return "http" if is_loopback(host) else "https"
+    return "http"
+
+
+def with_scheme(text: str) -> str:
+    """The text with the scheme that it lacks; the text as it is where it has one, or where it may be a key."""
+    return text if "://" in text else url_meant_by(text.strip()) or text
 
 
 def url_on_host(base_url: str, path: str, query: str = "") -> str:

@@ -15,10 +15,10 @@ from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL
 from partstream.redaction import HiddenValues, NotPickled
-from partstream.settings.errors import ConfigurationError, UnknownSettingError
+from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstreams.addresses import is_loopback, with_scheme
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
 from partstream.upstreams.settings import check_extra_body, check_protocol, own_kinds, upstream_rows
 
@@ -109,7 +109,10 @@ class GatewayConfiguration(NotPickled):
     def __post_init__(self) -> None:
         check_protocol(self.protocol, "protocol")
         check_fields(self, upstream_rows(self.protocol).values())
-        _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
+        object.__setattr__(self, "base_url", with_scheme(self.base_url))
+        address = urlsplit(self.base_url)
+        if address.scheme == "http" and not self.allow_insecure_http and not is_loopback(address.hostname or ""):
+            raise PlainHttpError("baseUrl", address.netloc, has_key=self.has_key or bool(self.headers))
         object.__setattr__(self, "headers", HiddenValues(self.headers))
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():
@@ -222,16 +225,6 @@ class GatewayConfiguration(NotPickled):
 def fingerprint_of(protocol: str, base_url: str) -> str:
     """The identity of the upstream that speaks a protocol below a base URL."""
     return short_digest(f"{protocol} {base_url.rstrip('/')}")
-
-
-def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:
-    address = urlsplit(url)
-    if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
-        raise ConfigurationError(
-            "baseUrl",
-            f"{hidden_url(url)!r}, where anyone on the way can read the key",
-            f"{hidden_url(f'https{url[4:]}')!r}, or the setting allowInsecureHttp",
-        )
 
 
 def _check_own(request: RequestSettings, protocol: str, where: str) -> None:

@@ -28,7 +28,7 @@ from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
 from partstream.settings.secrecy import HIDDEN, hidden_url
-from partstream.upstreams.addresses import url_meant_by
+from partstream.upstreams.addresses import with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
 from partstream.upstreams.secret import Secret
 
@@ -41,12 +41,13 @@ __all__ = ["check_extra_body", "check_protocol", "own_kinds", "own_settings_of",
 
 
 def _url(value: str, where: str) -> str:
-    """A base URL.
+    """A base URL; one without a scheme gets the likely one.
 
     Raises:
         ConfigurationError: It is none; the message shows no secret that may stand in it.
     """
-    expected = _expected(url_meant_by(value.strip()))
+    value = with_scheme(value)
+    expected = _expected("")
     if "@" in value.partition("://")[2].partition("/")[0]:
         raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
     if "://" not in value:
@@ -63,8 +64,8 @@ def _url(value: str, where: str) -> str:
     return value
 
 
-def _expected(url: str | None) -> str:
-    """What should stand in the place of a base URL: the one that is meant, as far as it can be told and shown."""
+def _expected(url: str) -> str:
+    """The base URL that is expected: the one that is meant, as far as a message may show it."""
     return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
 
 

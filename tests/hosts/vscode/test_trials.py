@@ -89,7 +89,8 @@ def test_each_kind_of_trouble_is_one_sentence_and_says_what_can_be_changed(answe
     [
         ({"baseUrl": "http://127.0.0.1:1/v1"}, "connection"),
         ({"baseUrl": "http://nobody.invalid/v1", "allowInsecureHttp": True}, "connection"),
-        ({"baseUrl": "localhost:1/v1"}, "address"),
+        ({"baseUrl": "localhost:1/v1"}, "connection"),
+        ({"baseUrl": "nonsense"}, "address"),
         ({"baseUrl": "http://somewhere.example/v1"}, "address"),
         ({"baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "NO_SUCH_VARIABLE"}, "key"),
         ({"baseUrl": "http://127.0.0.1:1/v1", "apiKeyFile": "/no/such/file"}, "key"),
