@@ -37,7 +37,8 @@ def _environment(**environment: str) -> dict[str, str]:
         "XDG_CONFIG_HOME": os.devnull,
         "APPDATA": os.devnull,
         "PARTSTREAM_DATA": _DATA.name,
-        "PARTSTREAM_CACHE": _DATA.name,
+        # A folder for each call: the next server at the same port may be another.
+        "PARTSTREAM_CACHE": tempfile.mkdtemp(dir=_DATA.name),
     }
     return kept | nowhere | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
 

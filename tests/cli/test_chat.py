@@ -6,6 +6,7 @@ import signal
 from base64 import b64encode
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 import pytest
 from commands import call, call_process, end, run, start, terminal
@@ -39,6 +40,58 @@ def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
             body = request.body
             assert (body["model"], body["instructions"], len(body["input"])) == ("small", "Be brief.", 1)
             assert "authorization" not in request.headers
+
+    run(test())
+
+
+NO_MODEL = {
+    "the first model of a list": (
+        document(200, b'{"data": [{"id": "first-of-all", "object": "model"}, {"id": "b", "object": "model"}]}'),
+        "Note: first-of-all answers, the first model that the server lists; --model names another.",
+    ),
+    "a wrong key": (document(401, b'{"error": {"message": "No such key."}}'), "HTTP 401: No such key"),
+    "an empty list": (document(200, b'{"data": []}'), "the server lists no language models: name one with --model"),
+    "no list": (document(404, b'{"error": {"message": "Not Found"}}'), "--model names a model without a list"),
+}
+
+
+@pytest.mark.parametrize(("reply", "says"), NO_MODEL.values(), ids=NO_MODEL)
+def test_without_a_model_the_server_is_asked_for_its_models_and_what_is_wrong_is_said_first(reply: Any, says: str):
+    async def test() -> None:
+        async with server_of(reply) as (url, _):
+            once = {"PARTSTREAM_RETRY": '{"attempts": 1}', "PARTSTREAM_PROTOCOL": "openresponses"}
+            chat = await call("chat", "--base-url", url, "Hi", PARTSTREAM_API_KEY=KEY, **once)
+        assert chat.code == 3  # none of these servers answers
+        assert says in chat.errors
+        assert "--model" in says or "--model" not in chat.errors
+
+    run(test())
+
+
+def test_without_a_model_the_first_of_the_server_holds_the_whole_conversation():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url, typed="Hi\nHi again\n")
+            assert (chat.code, chat.errors.count("Note: ")) == (0, 1)
+            first, second = questions(upstream)
+            assert f"Note: {first.body['model']} answers" in chat.errors
+            assert second.body["model"] == first.body["model"]
+
+    run(test())
+
+
+def test_what_a_server_speaks_is_remembered_for_the_next_chat(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            to = ("chat", "--base-url", upstream.base_url, "--model", "text", "Hi")
+            for _ in range(2):
+                assert (await call(*to, PARTSTREAM_CACHE=str(tmp_path), PARTSTREAM_API_KEY=KEY)).code == 0
+            (kept,) = tmp_path.iterdir()
+            assert KEY not in kept.read_text()
+            paths = [request.path for request in upstream.requests]
+            # Four questions find it out, and two are for answers.
+            assert len(paths) == 6
+            assert paths[-2] == paths[-1]
 
     run(test())
 
@@ -244,7 +297,6 @@ def test_the_key_comes_from_the_environment_and_is_shown_nowhere():
 
 
 WRONG_USE = {
-    "no model": (("--base-url", "http://127.0.0.1:9/v1", "Hi"), "--model"),
     "no URL": (("--model", "m", "Hi"), "--base-url"),
     "a URL that is none": (("--base-url", "nonsense", "--model", "m", "Hi"), "expected an http or https URL"),
     "an unset variable": (

@@ -271,8 +271,7 @@ class _Addition:
         if addition.is_default:
             self._say("It is used where no profile is named.")
         profile = "" if addition.is_default else f" --profile {addition.name}"
-        model = "" if "defaultModel" in addition.settings else " --model M"
-        self._say(f"Next: partstream chat{profile}{model}")
+        self._say(f"Next: partstream chat{profile}")
 
     def _say(self, text: str) -> None:
         self.console.print(escape(printable(text)), soft_wrap=True)

@@ -19,6 +19,7 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.log_level import LogLevel
 from partstream.messages import ChatMessage
+from partstream.models.disk_cache import default_cache_folder
 from partstream.outputs import ThinkingMode
 from partstream.provider import LanguageModelChatInformation
 from partstream.upstreams import Timeouts
@@ -35,7 +36,7 @@ __all__ = ["command"]
 @provider_option("Ask the provider of this Python file, as it is at each message, in place of a server.")
 @upstream_options
 @click.option(
-    "--model", "model_id", metavar="M", help="The model's id. Default: defaultModel, or the first of the provider."
+    "--model", "model_id", metavar="M", help="The model's id. Default: defaultModel, or the first that is listed."
 )
 @click.option("--system", metavar="TEXT", help="Instructions for the model.")
 @click.option(
@@ -70,7 +71,8 @@ def command(
     line, until /exit or the end of the input; /help names the commands; Ctrl-C stops an answer. Answers go to standard
     output, with the model's thinking only in a terminal unless a setting says otherwise; token counts and errors go to
     standard error. Settings that no option gives come from the environment and your configuration file: see
-    `partstream config show`.
+    `partstream config show`. Without a model, the first one that the server lists answers. What a server speaks is
+    remembered for a day.
 
     With --provider, each message is answered by the file as it is then; a file that cannot be loaded is named with its
     line, and the version before answers. At the start, such a file ends the command with code 2.
@@ -107,28 +109,14 @@ def _configuration(
     model_id: str | None, timeout_first_event: float | None, mode: ThinkingMode, options: dict[str, Any]
 ) -> GatewayConfiguration:
     gateway = gateway_of(defaults={"thinking": mode.value}, **options)
+    named = model_id or gateway.selection.default
     return replace(
         gateway,
-        models=(_information(model_id or _default_model(gateway)),),
+        # The server is asked for its models only where none is named.
+        models=() if named is None else (LanguageModelChatInformation(named, named, named, "1", 128_000, 16_384),),
         timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
+        protocol_folder=default_cache_folder(),
     )
-
-
-def _default_model(gateway: GatewayConfiguration) -> str:
-    """The configured model.
-
-    Raises:
-        UsageError: None is.
-    """
-    if gateway.selection.default is None:
-        raise click.UsageError(
-            "no model: give --model, or set defaultModel or PARTSTREAM_DEFAULT_MODEL; `partstream models` lists them"
-        )
-    return gateway.selection.default
-
-
-def _information(model_id: str) -> LanguageModelChatInformation:
-    return LanguageModelChatInformation(model_id, model_id, model_id, "1", 128_000, 16_384)
 
 
 def _text_of(prompt: str) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from partstream.cli.provider_source import reloaded
 from partstream.configuration.advice import explained
-from partstream.errors import LanguageModelError
+from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamError
 from partstream.provider_files import default_name
 from partstream.tokens import Counters
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import GatewayProvider
+from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class ChatPartner(Protocol):
         vendor: The name that errors give it.
         place: Where it is, as the head of the chat says it.
         provider: The provider.
-        model_id: The model that answers; None for the first of its list.
+        model_id: The model that answers; None for the first of its list, until that is known.
         first_event_limit: The longest wait for an answer in seconds; None without a limit.
         is_own: Whether it is the person's own: what breaks the contract is shown, and its state is given back.
     """
@@ -64,7 +65,7 @@ class Server:
     """A model server of the settings; the attributes are those of :class:`ChatPartner`.
 
     Args:
-        configuration: The server, with the one model that answers.
+        configuration: The server, with the one model that answers; without any, the first of its list answers.
     """
 
     is_own = False
@@ -75,12 +76,20 @@ class Server:
         self.vendor = "gateway"
         self.place = f"at {configuration.shown_url}"
         self.provider = GatewayProvider(configuration, ledger=self._ledger, counters=Counters())
-        self.model_id: str | None = configuration.models[0].id
+        self.model_id = configuration.models[0].id if configuration.models else None
         self.first_event_limit: float | None = configuration.timeouts.first_event
 
     def explain(self, error: PartstreamError) -> str:
         """The sentence of an error, with the advice that fits the settings."""
-        return explained(error, self._configuration) if isinstance(error, LanguageModelError) else str(error)
+        if not isinstance(error, LanguageModelError):
+            return str(error)
+        said = explained(error, self._configuration)
+        if self.model_id is not None:
+            return said
+        if isinstance(error, UpstreamError):
+            return f"{said}; --model names a model without a list" if says_path_is_missing(error) else said
+        is_empty = error.code is LanguageModelErrorCode.NOT_FOUND
+        return "the server lists no language models: name one with --model" if is_empty else said
 
     async def look(self) -> None:
         """Nothing to do: the settings are read once."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.chat_partners import ChatPartner
-    from partstream.consumer import LanguageModelChatResponse
+    from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.contract import Violation
     from partstream.parts import ResponsePart
     from partstream.usage import FinishReason
@@ -202,7 +202,7 @@ class ChatSession:
         name = self.partner.model_id
         if name is None:
             try:
-                name = self.runner.run(choose_model(self._models, self.partner.vendor, None)).id
+                name = self.runner.run(self._model()).id
             except PartstreamError as error:
                 self.screens.say(self.partner.explain(error), "red")
                 name = self.partner.vendor
@@ -240,7 +240,7 @@ class ChatSession:
 
     async def _stream(self, question: str, renderer: StreamRenderer, answer: _Answer) -> None:
         await self.partner.look()
-        model = await choose_model(self._models, self.partner.vendor, self.partner.model_id)
+        model = await self._model()
         with self.captures.capture(model.id) as captured:
             response = await model.send_request([*self._messages, ChatMessage.user(question)])
             try:
@@ -257,6 +257,18 @@ class ChatSession:
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
             self.screens.say(sentence, "yellow")
+
+    async def _model(self) -> LanguageModelChat:
+        """The model that answers. Where none is named, a server's first one answers from now on, and a note names it.
+
+        Raises:
+            PartstreamError: The models cannot be listed, or none of them has this id.
+        """
+        model = await choose_model(self._models, self.partner.vendor, self.partner.model_id)
+        if self.partner.model_id is None and not self.partner.is_own:
+            self.partner.model_id = model.id
+            self.screens.say(f"Note: {model.id} answers, the first model that the server lists; --model names another.")
+        return model
 
     def _show(self, part: ResponsePart, renderer: StreamRenderer, answer: _Answer) -> None:
         if isinstance(part, ThinkingPart) and not self.shows_thinking:

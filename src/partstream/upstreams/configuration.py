@@ -65,7 +65,8 @@ class GatewayConfiguration(NotPickled):
         capture: Whether the last answers are kept in memory.
         selection: Which of the upstream's models are offered, and what a person says of them.
         discover: Whether the upstream is asked for its models; None for when no model is configured.
-        cache_folder: Where its list outlives the process, or None.
+        cache_folder: Where its list, and what it was found to speak, outlive the process, or None.
+        protocol_folder: The same for what it was found to speak alone; None for `cache_folder`.
         warnings: What stands in its settings and has no effect, in sentences; the list of its models shows them.
 
     Raises:
@@ -104,6 +105,7 @@ class GatewayConfiguration(NotPickled):
     selection: ModelSelection = field(default_factory=ModelSelection)
     discover: bool | None = None
     cache_folder: Path | None = None
+    protocol_folder: Path | None = None
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

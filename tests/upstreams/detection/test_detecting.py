@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import Detected, Detector
+from partstream.upstreams.detection.memory import DetectionFile
 from partstream.upstreams.detection.wires import known_wires, probed_wires
 from upstreams.upstreams import RETRY, ask, run, server_of
 
@@ -338,6 +340,21 @@ def test_what_is_of_no_use_in_the_folder_is_found_out_again(tmp_path: Path, dama
             assert len(server.requests) == asked + ROUND
 
     run(test())
+
+
+def test_the_folder_keeps_what_was_found_out_last_and_nothing_else_is_removed(tmp_path: Path):
+    for number in range(300):
+        file = tmp_path / f"protocol-{number:016x}.json"
+        file.touch()
+        os.utime(file, (number, number))
+    (tmp_path / "models-of-another.json").touch()
+    found = Detected("openresponses", "https://host/v1", "so it is")
+    DetectionFile(tmp_path, "https://host/v1").save(found, 1_000_000.0)
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert "models-of-another.json" in kept
+    assert DetectionFile(tmp_path, "https://host/v1").load(1_000_001.0) == found
+    assert len(kept) == 201
+    assert "protocol-000000000000012b.json" in kept
 
 
 def test_a_guess_is_not_kept(tmp_path: Path):

@@ -47,7 +47,7 @@ class Detector:
         self._configuration = configuration
         self._connections = connections
         self._clock = clock
-        folder = configuration.cache_folder
+        folder = configuration.protocol_folder or configuration.cache_folder
         self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
         self._known: Detected | None = None
         self._confirmed_at: float | None = None

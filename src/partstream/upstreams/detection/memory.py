@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +22,8 @@ __all__ = ["DetectionFile"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
+_NAME: Final = re.compile(r"protocol-[0-9a-f]{16}\.json")
+_MOST_FILES: Final = 200
 _MAX_BYTES: Final = 16 * 1024
 _MAX_REASON: Final = 500
 _FRESH_SECONDS: Final = 24 * 3600.0
@@ -93,8 +97,16 @@ class DetectionFile:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             Path(name).replace(self.path)
+            self._clean()
         except OSError as error:
             _logger.warning("cannot store what the server speaks: %s", error)
+
+    def _clean(self) -> None:
+        """Removes the oldest files of this kind where there are too many."""
+        with suppress(FileNotFoundError):  # another process cleans too
+            files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
+            for path in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
+                path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Removes the file, if there is one. Logs a failure."""
