@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "asgi",
             "errors",
             "events",
+            "extras",
             "framing",
             "json_codec",
             "kinds",
@@ -205,6 +206,7 @@ def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
 HUB_MAY_IMPORT = CORE | {
     "_version",
     "error_facts",
+    "extras",
     "hub",
     "kept_answer",
     "kept_folder",

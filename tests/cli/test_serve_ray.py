@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from partstream.cli.serve import command
 from partstream.cli.serve_plan import ServePlan
 from partstream.cli.serve_ray import replica_application
+from partstream.extras import to_install
 from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import ask
 
@@ -91,4 +92,4 @@ def test_what_ray_needs_is_said_where_it_is_missing():
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=30, check=False, env=env
     )
     assert done.returncode == 2
-    assert "pip install 'partstream[serve,ray]'" in " ".join(done.stderr.split())
+    assert to_install("serve", "ray") in " ".join(done.stderr.split())

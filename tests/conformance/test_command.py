@@ -15,6 +15,7 @@ from partstream.conformance import Blame, Verdict, run
 from partstream.conformance.driving import Limits
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
+from partstream.extras import to_install
 from partstream.testing import ReplayUpstream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -212,7 +213,7 @@ def test_that_generating_needs_an_extra_is_said_before_anything_is_tested(monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     result = partstream(PARROT, "--fuzz", "1")
     assert result.exit_code == 2
-    assert result.output == "error: generating needs Hypothesis: pip install 'partstream[conformance]'\n"
+    assert result.output == f"error: generating needs Hypothesis: {to_install('conformance')}\n"
 
 
 def test_a_model_server_is_asked_by_its_base_url_and_no_more_often_than_allowed():

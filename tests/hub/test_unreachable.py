@@ -149,5 +149,5 @@ def test_without_the_driver_the_error_says_what_to_install(monkeypatch: pytest.M
 
     monkeypatch.delitem(sys.modules, "partstream.hub.store.postgres", raising=False)
     monkeypatch.setattr(builtins, "__import__", without_driver)
-    with pytest.raises(DriverMissingError, match=r"pip install 'partstream\[postgres\]'"):
+    with pytest.raises(DriverMissingError, match=r"pip install 'psycopg\[binary\]"):
         opened_store("postgresql://ana@127.0.0.1/hub")

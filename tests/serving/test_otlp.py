@@ -9,6 +9,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from partstream.errors import CallerError
+from partstream.extras import to_install
 from partstream.serving.otlp import start_tracing
 
 from .observations import an_answer
@@ -90,4 +91,4 @@ def test_a_missing_extra_is_named() -> None:
         "start_tracing('http://127.0.0.1:4318')"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
-    assert "pip install 'partstream[telemetry]'" in run.stderr
+    assert to_install("telemetry") in run.stderr

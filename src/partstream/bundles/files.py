@@ -98,7 +98,7 @@ with its times, and {_count(len(bundle.answers), "answer")} as the program that 
 How to open it
 --------------
 
-{open_page}With Partstream (pip install partstream):
+{open_page}With Partstream, where its command is installed:
 
     partstream inspect FILE     shows it in a browser
     partstream check FILE       says which promise was broken

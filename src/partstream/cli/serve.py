@@ -14,6 +14,7 @@ from partstream.cli.serve_plan import ServePlan
 from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
 from partstream.cli.serve_store import store_options
 from partstream.cli.serve_ways import Way, way_options
+from partstream.extras import to_install
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 
@@ -125,5 +126,5 @@ def _check_extra() -> None:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
             raise
         raise click.UsageError(
-            f"{error.name} is missing, which `partstream serve` needs: pip install 'partstream[serve]'"
+            f"{error.name} is missing, which `partstream serve` needs: {to_install('serve')}"
         ) from error

@@ -20,6 +20,7 @@ from partstream.cli.serve_plan import ServePlan
 from partstream.cli.serve_process import Opened
 from partstream.cli.serve_screen import Start
 from partstream.cli.yaml_text import yaml_text
+from partstream.extras import to_install
 from partstream.provider_files import default_name
 from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
@@ -62,7 +63,7 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "ray":
             raise
-        said = "ray is missing, which `partstream serve --on ray` needs: pip install 'partstream[serve,ray]'"
+        said = f"ray is missing, which `partstream serve --on ray` needs: {to_install('serve', 'ray')}"
         raise click.UsageError(said) from error
     if os.environ.get(_HAPROXY) == "1":
         plan = replace(plan, host=_ALL_ADDRESSES)  # its HAProxy listens on all of them, whatever it is told

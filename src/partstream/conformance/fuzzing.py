@@ -16,6 +16,7 @@ from partstream.conformance.exercises import Relation
 from partstream.conformance.exercising import Exercised, perform
 from partstream.conformance.shrinking import shrink
 from partstream.errors import CallerError
+from partstream.extras import to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]
 
 _BATCH: Final = 10
 """How many exercises are made up at once: one batch a seed."""
-_NEEDED: Final = "generating needs Hypothesis: pip install 'partstream[conformance]'"
+_NEEDED: Final = f"generating needs Hypothesis: {to_install('conformance')}"
 _SEARCHING: Final = 0.6
 """The share of the time for finding; the rest is for making smaller."""
 

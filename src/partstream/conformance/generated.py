@@ -2,7 +2,7 @@
 
 Hypothesis only makes exercises up here: an exercise is data before anything runs, so a run with the same seed has the
 same conversations, however the target behaves. :mod:`partstream.conformance.shrinking` makes what fails smaller.
-Imported only when something is to be generated: Hypothesis is the extra `partstream[conformance]`.
+Imported only when something is to be generated: Hypothesis is of the extra `conformance`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
+from partstream.extras import to_install
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +95,7 @@ def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
 
         from partstream.serving.tracing import is_configured, trace_starter  # noqa: PLC0415
     except ImportError as error:
-        message = f"spans need a package that is missing ({error.name}): pip install 'partstream[telemetry]'"
+        message = f"spans need a package that is missing ({error.name}): {to_install('telemetry')}"
         raise CallerError(message) from error
     named = Resource.create() if os.environ.get("OTEL_SERVICE_NAME") else Resource.create({SERVICE_NAME: _SERVICE})
     provider = TracerProvider(resource=named)

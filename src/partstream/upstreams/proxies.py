@@ -12,6 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 
 from partstream.errors import LanguageModelError, UnexpectedValueError
+from partstream.extras import to_install
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ def _checked(proxy: Proxy) -> Proxy:
         raise ConnectionSetupError(
             proxy.where,
             "a SOCKS proxy, which needs a further package",
-            f"the package {_SOCKS_PACKAGE} beside Partstream (pip install {_SOCKS_PACKAGE}, or the extra `socks`: "
-            "pip install 'partstream[socks]'), or an http:// proxy",
+            f"the package {_SOCKS_PACKAGE} beside Partstream ({to_install('socks')}), or an http:// proxy",
         )
     return proxy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from partstream.errors import CallerError, PartstreamError
+from partstream.extras import to_install
 
 __all__ = [
     "DirectoryChangedError",
@@ -52,7 +53,7 @@ class DriverMissingError(StoreError, CallerError):
     """The package is not installed that speaks to the database."""
 
     def __init__(self) -> None:
-        super().__init__("a hub on Postgres needs one more package: pip install 'partstream[postgres]'")
+        super().__init__(f"a hub on Postgres needs one more package: {to_install('postgres')}")
 
 
 class DirectoryConflictError(StoreError, CallerError):
