@@ -26,7 +26,7 @@ __all__ = ["FOLLOWS_PAGES", "Newcomer", "Said"]
 MOST_SECONDS: Final = 120.0
 HOME: Final = "/home/you"
 """What pages call the folder of whoever follows them."""
-OF_A_PERSON: Final = re.compile(r"(?:PARTSTREAM|OPENAI|ANTHROPIC)_|.*_PROXY$", re.IGNORECASE)
+OF_A_PERSON: Final = re.compile(r"(?:PARTSTREAM|OPENAI|ANTHROPIC)_|.*_PROXY$|PYTHONPATH$|VIRTUAL_ENV$", re.IGNORECASE)
 """Variables by which whoever runs the tests has set up programs that pages start."""
 USER_FOLDERS: Final = {
     "XDG_CONFIG_HOME": ".config",
@@ -65,16 +65,18 @@ class Newcomer:
     Args:
         folder: The home and the present folder, empty.
         ports: The ports that the page names: each is another, free one, because other programs may have those.
+        commands: The folder of the commands of the Python environment that is active.
     """
 
-    def __init__(self, folder: Path, ports: Iterable[str] = (SERVE_PORT,)) -> None:
+    def __init__(
+        self, folder: Path, ports: Iterable[str] = (SERVE_PORT,), commands: Path = Path(sys.executable).parent
+    ) -> None:
         self._home = folder
         self._here = folder
         self._ports = {port: _free_port() for port in ports}
         kept = {name: value for name, value in os.environ.items() if not OF_A_PERSON.match(name)}
         folders = {variable: str(folder / usual) for variable, usual in USER_FOLDERS.items()}
-        scripts = Path(sys.executable).parent
-        path = f"{scripts}{os.pathsep}{kept['PATH']}"
+        path = f"{commands}{os.pathsep}{kept['PATH']}"
         self._environment = kept | folders | FOR_TESTS | {"HOME": str(folder), "PATH": path}
         if SERVE_PORT in self._ports:
             self._environment["PARTSTREAM_SERVE_PORT"] = self._ports[SERVE_PORT]  # what the option --port says

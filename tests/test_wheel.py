@@ -5,52 +5,24 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-import venv
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
+from clean_environment import SECONDS, build_wheel, install, run
 from partstream.extras import to_install
 
-ROOT = Path(__file__).parent.parent
-SECONDS = 180
-UV = Path(sys.executable).with_name("uv")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but this one
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    # An environment without the variables of this one: what is tested is what was installed.
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, alone in its folder."""
-    folder = tmp_path_factory.mktemp("wheel")
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-def install(wheel: Path, folder: Path, extra: str = "") -> Path:
-    """The folder of the commands of an empty environment that the wheel is installed into."""
-    venv.create(folder / "environment", with_pip=False)
-    commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
-    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
-    return commands
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,16 @@ ANYTHING = "…"
 PORT = re.compile(r"(?:127\.0\.0\.1:|--port )(\d+)")
 
 
-def faults(blocks: list[Block], folder: Path) -> Iterator[str]:
-    """What is otherwise than the page says, each with the line of its block."""
+def faults(blocks: list[Block], folder: Path, commands: Path) -> Iterator[str]:
+    """What is otherwise than the page says, each with the line of its block.
+
+    Args:
+        blocks: The blocks of the page.
+        folder: The empty home of the reader.
+        commands: The folder of the commands of the reader's Python environment.
+    """
     ports = {port for block in blocks for port in PORT.findall(block.code)}
-    newcomer = Newcomer(folder, sorted(ports))
+    newcomer = Newcomer(folder, sorted(ports), commands)
     with ExitStack() as servers:
         said: Said | None = None
         for block in blocks:

@@ -1,13 +1,15 @@
-"""Every tutorial can be followed from an empty folder, and prints what it shows."""
+"""Every tutorial can be followed from an empty folder and a clean environment, and prints what it shows."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from docs_site.code_blocks import find_blocks
 
+from clean_environment import SECONDS, build_wheel, install
 from newcomer import FOLLOWS_PAGES
 from offences import assert_none
 
@@ -20,14 +22,28 @@ TUTORIALS = {
 }
 MINUTES = {"ten": "10", "fifteen": "15"}
 WAYS_ON = 3
+EXTRA = re.compile(r"the package with its\s+extra `(\w+)`")
+HERE = Path(sys.executable).parent
 
 pytestmark = FOLLOWS_PAGES
 
 
-@pytest.mark.timeout(600)
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel: what a reader has before the first step."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.mark.timeout(SECONDS * 4)
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_a_tutorial_can_be_followed_and_prints_what_it_shows(name: str, tmp_path: Path) -> None:
-    assert_none(following.faults(list(find_blocks(name, TUTORIALS[name])), tmp_path))
+def test_a_tutorial_can_be_followed_where_only_the_package_is_and_prints_what_it_shows(
+    name: str, wheel: Path, tmp_path: Path
+) -> None:
+    extra = EXTRA.search(TUTORIALS[name])
+    for made in (home := tmp_path / "home", elsewhere := tmp_path / "elsewhere"):
+        made.mkdir()
+    commands = install(wheel, elsewhere, f"[{extra[1]}]" if extra else "", with_pip=True)
+    assert_none(following.faults(list(find_blocks(name, TUTORIALS[name])), home, commands))
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
@@ -68,6 +84,6 @@ def test_what_a_page_shows_is_compared_line_by_line(page: str, printed: str, is_
     ],
 )
 def test_a_step_that_goes_otherwise_is_named_with_its_line(block: str, said: str, tmp_path: Path) -> None:
-    [fault] = following.faults(list(find_blocks("a.md", f"# A\n\n{block}\n")), tmp_path)
+    [fault] = following.faults(list(find_blocks("a.md", f"# A\n\n{block}\n")), tmp_path, HERE)
     assert fault.startswith("a.md:")
     assert said in fault

@@ -1,0 +1,54 @@
+"""A Python environment as a person has it: the wheel, what the wheel needs, and nothing else of this project."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Final
+
+__all__ = ["SECONDS", "build_wheel", "install", "run"]
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS: Final = 180
+UV = Path(sys.executable).with_name("uv")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Runs a command without the variables that lead to this environment, and asserts that it succeeds."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel of the tree, alone in a folder."""
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def install(wheel: Path, folder: Path, extra: str = "", *, with_pip: bool = False) -> Path:
+    """The folder of the commands of an empty environment that the wheel is installed into.
+
+    Args:
+        wheel: The wheel.
+        folder: Where the environment is made.
+        extra: The extras in brackets.
+        with_pip: Whether a person can install more into it.
+    """
+    venv.create(folder / "environment", with_pip=with_pip)
+    commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
+    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
+    return commands
