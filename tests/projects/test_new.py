@@ -6,6 +6,7 @@ The types and the tests of a project from each template are checked too: example
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from clean_environment import SECONDS, build_wheel, install
 from cli.commands import call, run
+from newcomer import Newcomer
 from partstream.projects import TEMPLATES, ProjectName, UnusableNameError, find_template, project_files, write_project
 from partstream.provider_files import SourceLoader
 
@@ -71,6 +74,60 @@ def test_a_new_project_answers_its_test_and_a_chat_at_once(tmp_path):
     done = _run("pytest", "-q", "-p", "no:cacheprovider", folder=tmp_path / "my-model")
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
+
+
+def _requirements(folder: Path) -> list[str]:
+    """What a project of this folder has installed, its own tools included."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    return [*project["dependencies"], *(one for more in project["optional-dependencies"].values() for one in more)]
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
+def test_a_project_installs_nothing_by_the_name_partstream_and_all_that_its_framework_needs(template, tmp_path):
+    name = ProjectName.read("my-own-model", template)
+    write_project(tmp_path / "project", project_files(name, template))
+    requirements = _requirements(tmp_path / "project")
+    assert [one for one in requirements if "partstream" in one] == []
+    assert set(requirements) == {*template.requirements, "mypy", "pytest"}
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    """The folder of the commands of an environment with the wheel alone, and the wheel."""
+    wheel = build_wheel(tmp_path_factory.mktemp("wheel"))
+    return install(wheel, tmp_path_factory.mktemp("clean"), with_pip=True), wheel
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the page is typed into a shell of POSIX")
+@pytest.mark.timeout(SECONDS * 3)
+@pytest.mark.parametrize(
+    "template", [one for one in TEMPLATES.values() if not one.requirements], ids=lambda one: one.name
+)
+def test_the_commands_of_a_project_s_readme_work_in_a_clean_environment(template, commands, tmp_path):
+    name = ProjectName.read("my-own-model", template)
+    write_project(tmp_path / "project", project_files(name, template))
+    readme = (tmp_path / "project" / "README.md").read_text()
+    folder, wheel = commands
+    blocks = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
+    typed = [line for block in blocks for line in block.replace("PATH_TO_THE_CLONE_OR_WHEEL", str(wheel)).splitlines()]
+    newcomer = Newcomer(tmp_path / "project", commands=folder)
+    for line in typed:
+        said = newcomer.run(line + ' "Hello"' * line.startswith("partstream chat"))
+        # The template around a server has none here: what it needs is said by its README.
+        expected = 3 if template.name == "server" and line.startswith("partstream chat") else 0
+        assert said.code == expected, f"{line}: {said.text}"
+    assert [line.split()[2] for line in typed if line.startswith("python")] == ["pip", "pip", "pytest"]
+
+
+def test_a_framework_that_is_missing_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("partstream.cli.new.find_spec", lambda _: None)
+
+    async def test() -> None:
+        new = await call("new", str(tmp_path / "mine"), "--from", "langgraph")
+        assert new.code == 0
+        assert '  python -m pip install "langgraph>=1.2"\n  partstream chat' in new.output
+
+    run(test())
 
 
 def test_nothing_is_overwritten(tmp_path):

@@ -60,5 +60,6 @@ def command(*, folder: Path, template_name: str) -> None:
     click.echo("\nTry it:")
     click.echo(f"  cd {folder}")
     if missing:
-        click.echo('  python -m pip install -e ".[test]"')
+        packages = " ".join(f'"{requirement}"' for requirement in template.requirements)
+        click.echo(f"  python -m pip install {packages}")
     click.echo(f"  partstream chat --provider {name.module}.py")

@@ -106,7 +106,7 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         "title": name.title,
         "says": template.says,
         "to_change": template.to_change.format(module=name.module),
-        "requirements": "".join(f', "{requirement}"' for requirement in template.requirements),
+        "requirements": ", ".join(f'"{requirement}"' for requirement in template.requirements),
     }
     shared = {path: _filled(file, names) for path, file in _SHARED.items()}
     return {
