@@ -74,30 +74,8 @@ export const API_CHECKS = [
       assert.equal(reported.completion_tokens_details.reasoning_tokens, usage.output_tokens_details.reasoning_tokens);
     },
   },
-  {
-    name: "api: a tool call comes whole, and its result reaches the upstream",
-    async run({ consumer, upstream }) {
-      upstream.mark();
-      const { rounds } = await consumer.perform({
-        kind: "request",
-        selector: REPLAY,
-        text: 'scenario:tools call:get_weather{"place":"Lisbon"}',
-        tools: [TOOL],
-        toolResult: "22 degrees and windy",
-      });
-      assert.equal(rounds.length, 2);
-      const call = rounds[0].parts.find(({ type }) => type === "tool_call");
-      assert.deepEqual({ name: call.name, input: call.input }, { name: TOOL.name, input: { place: "Lisbon" } });
-      assert.match(textOf(rounds[1]), /22 degrees and windy/);
-      const hasResult = ({ body }) => body.input.some(({ type }) => type === "function_call_output");
-      const sent = (await upstream.next("the request with the result", hasResult)).body.input;
-      const [called, output] = ["function_call", "function_call_output"].map((type) =>
-        sent.find((item) => item.type === type),
-      );
-      assert.equal(output.call_id, called.call_id);
-      assert.match(JSON.stringify(output.output), /22 degrees and windy/);
-    },
-  },
+  toolResult("its result reaches the upstream", "22 degrees and windy", false),
+  toolResult("its result, rendered with prompt-tsx, reaches the upstream as text", "19 degrees and calm", true),
   failure("a 401", "fault:status=401", "NoPermissions"),
   failure("a 404", "fault:status=404", "NotFound"),
   failure("a 429", "fault:status=429:1", "Blocked"),
@@ -174,6 +152,35 @@ export const API_CHECKS = [
     },
   },
 ];
+
+/** A check that what another extension answers a call with reaches the upstream, and the model's next answer. */
+function toolResult(what, result, isRendered) {
+  return {
+    name: `api: a tool call comes whole, and ${what}`,
+    async run({ consumer, upstream }) {
+      upstream.mark();
+      const { rounds } = await consumer.perform({
+        kind: "request",
+        selector: REPLAY,
+        text: 'scenario:tools call:get_weather{"place":"Lisbon"}',
+        tools: [TOOL],
+        toolResult: result,
+        isRendered,
+      });
+      assert.equal(rounds.length, 2);
+      const call = rounds[0].parts.find(({ type }) => type === "tool_call");
+      assert.deepEqual({ name: call.name, input: call.input }, { name: TOOL.name, input: { place: "Lisbon" } });
+      assert.ok(textOf(rounds[1]).includes(result), textOf(rounds[1]));
+      const hasResult = ({ body }) => body.input.some(({ type }) => type === "function_call_output");
+      const sent = (await upstream.next("the request with the result", hasResult)).body.input;
+      const [called, output] = ["function_call", "function_call_output"].map((type) =>
+        sent.find((item) => item.type === type),
+      );
+      assert.equal(output.call_id, called.call_id);
+      assert.ok(JSON.stringify(output.output).includes(result), JSON.stringify(output));
+    },
+  };
+}
 
 /** A check that a failure at the upstream is a `LanguageModelError`, with the code that it has to have. */
 function failure(what, text, code) {

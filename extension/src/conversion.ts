@@ -5,6 +5,7 @@
  */
 import type * as vscode from "vscode";
 import type { DataPart, MessagePart, RequestMessage, ResponsePart, TextPart, Tool } from "./protocol.generated";
+import { asText, promptTsxContent } from "./toolResults";
 
 /** `LanguageModelThinkingPart`, which exists in hosts but not in the stable types. */
 export interface HostThinkingPart {
@@ -18,6 +19,7 @@ export interface PartClasses {
   readonly data: typeof vscode.LanguageModelDataPart;
   readonly toolCall: typeof vscode.LanguageModelToolCallPart;
   readonly toolResult: typeof vscode.LanguageModelToolResultPart;
+  readonly promptTsx: typeof vscode.LanguageModelPromptTsxPart;
   /** Absent in a host without thinking parts. */
   readonly thinking:
     (new (value: string, id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
@@ -103,12 +105,17 @@ const FROM_HOST = {
 
 const FROM_HOST_ROWS = Object.values(FROM_HOST) as Row<unknown, MessagePart>[];
 
-/** The wire value of a part; undefined, and logged, for an unknown part. */
+/** The wire value of a part; undefined for an unknown one. */
 function fromHostPart(value: unknown, classes: PartClasses, log: Log): MessagePart | undefined {
   if (typeof value === "string") return { type: "text", value };
-  const row = FROM_HOST_ROWS.find((candidate) => candidate.matches(value, classes));
-  if (!row) log(`left out a part of the request: unknown ${describe(value)}`);
-  return row?.convert(value, classes, log);
+  return FROM_HOST_ROWS.find((row) => row.matches(value, classes))?.convert(value, classes, log);
+}
+
+/** The wire values of a part of a message: none, and a line in the log, for an unknown part. */
+function fromHostContent(value: unknown, classes: PartClasses, log: Log): MessagePart[] {
+  const part = fromHostPart(value, classes, log);
+  if (!part) log(`left out a part of the request: unknown ${describe(value)}`);
+  return part ? [part] : [];
 }
 
 /** Converts a message of Copilot or another caller: a class instance, or a plain object in countTokens. */
@@ -121,7 +128,7 @@ export function fromHostMessage(
   const parts = Array.isArray(content) ? content : [content];
   return {
     role: isRole(role) ? role : unknownRole(role, log),
-    content: parts.map((value: unknown) => fromHostPart(value, classes, log)).filter((part) => part !== undefined),
+    content: parts.flatMap((value: unknown) => fromHostContent(value, classes, log)),
     name: message.name ?? null,
   };
 }
@@ -132,11 +139,14 @@ export function fromHostTool(tool: vscode.LanguageModelChatTool): Tool {
   return { name: tool.name, description: tool.description, inputSchema };
 }
 
+/** Never nothing: the model called the tool, and waits for what came of it. */
 function toolResultContent(value: unknown, classes: PartClasses, log: Log): (TextPart | DataPart)[] {
   const part = fromHostPart(value, classes, log);
   if (part?.type === "text" || part?.type === "data") return [part];
-  if (part) log(`left out a part of a tool result: got type ${part.type}, expected text or data`);
-  return [];
+  const rendered = value instanceof classes.promptTsx ? promptTsxContent(value.value) : undefined;
+  if (rendered) return rendered;
+  log(`passed a part of a tool result as JSON: got ${describe(value)}, expected text, data or prompt-tsx`);
+  return [asText(value)];
 }
 
 function isRole(role: number): role is RequestMessage["role"] {

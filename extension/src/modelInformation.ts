@@ -97,6 +97,8 @@ function toModel(model: LanguageModelChatInformation, group: Group | null, id: s
     capabilities: { imageInput, toolCalling },
     isUserSelectable: true,
     ...Object.fromEntries(PASSED_ON.filter((key) => key in extra).map((key) => [key, extra[key]])),
+    // The picker shows a price in the model's row only beside this number, which it shows nowhere if it is 0.
+    ...("pricing" in extra && !("multiplierNumeric" in extra) && { multiplierNumeric: 0 }),
     ...("statusIcon" in extra && { statusIcon: toThemeIcon(extra["statusIcon"]) }),
     group,
     source: model.id,

@@ -94,6 +94,7 @@ export function partClasses(): PartClasses {
     data: vscode.LanguageModelDataPart,
     toolCall: vscode.LanguageModelToolCallPart,
     toolResult: vscode.LanguageModelToolResultPart,
+    promptTsx: vscode.LanguageModelPromptTsxPart,
     thinking:
       typeof LanguageModelThinkingPart === "function"
         ? (LanguageModelThinkingPart as new (value: string, id?: string) => HostThinkingPart)

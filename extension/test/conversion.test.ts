@@ -102,12 +102,54 @@ test("unknown parts of a request are logged and left out, the others stay", () =
   }
 });
 
-test("what a tool result cannot hold is logged and left out", () => {
+const text = (value: string): MessagePart => ({ type: "text", value });
+/** A node of prompt-tsx: a piece with children, a text, an image. */
+const piece = (...children: object[]): object => ({ type: 1, ctor: 2, children });
+const words = (words: string, lineBreakBefore = false): object => ({ type: 2, text: words, lineBreakBefore });
+const image = (src: unknown): object => ({ type: 1, ctor: 3, children: [], props: { src } });
+const png: MessagePart = { type: "data", mimeType: "image/png", data: PNG.toString("base64") };
+
+/** What tools render with `@vscode/prompt-tsx`, and what the model gets of it. */
+const RENDERED: readonly (readonly [what: string, value: unknown, expected: MessagePart[]])[] = [
+  ["one text", { node: piece(words("22 degrees")) }, [text("22 degrees")]],
+  ["texts in pieces", { node: piece(words("a"), piece(words("b", true)), words(" c")) }, [text("a\nb c")]],
+  ["a line break at the start", { node: piece(words("a", true)) }, [text("\na")]],
+  ["an image in a data URL", { node: piece(words("a"), image(`data:image/png;base64,${png.data}`)) }, [text("a"), png]],
+  ["a bare image", { node: piece(image(png.data), words("b")) }, [png, text("b")]],
+  ["an image elsewhere", { node: piece(words("see "), image("https://e.org/a")) }, [text("see https://e.org/a")]],
+  ["an image without a source", { node: piece(image(undefined)) }, [text("<image>")]],
+  ["nodes of a newer kind", { node: piece({ type: 9, value: 1 }, words("a")) }, [text("a")]],
+  ["a text", "plain", [text("plain")]],
+];
+
+test("what a tool rendered with prompt-tsx reaches the model as its text and its images", () => {
+  for (const [what, value, expected] of RENDERED) {
+    const result = new double.ToolResultPart("c", [new double.PromptTsxPart(value)]);
+    const { content } = fromHostMessage({ role: 1, content: [result] }, double.CLASSES, unexpected);
+    assert.deepEqual(content, [{ type: "tool_result", callId: "c", content: expected, isError: false }], what);
+  }
+});
+
+test("a tool result never loses content: what is neither text nor data is JSON, and a line in the log", () => {
+  const endless: Record<string, unknown> = {};
+  endless["self"] = endless;
+  const values: [unknown, string][] = [
+    [new double.ToolCallPart("x", "n", {}), '{"callId":"x","name":"n","input":{}}'],
+    [new double.PromptTsxPart({ tree: 1 }), '{"value":{"tree":1}}'],
+    [{ foo: 1 }, '{"foo":1}'],
+    [7, "7"],
+    [undefined, "undefined"],
+    [endless, "[object Object]"],
+  ];
   const { log, lines } = collect();
-  const result = new double.ToolResultPart("c", [new double.ToolCallPart("x", "n", {}), { foo: 1 }]);
+  const result = new double.ToolResultPart(
+    "c",
+    values.map(([value]) => value),
+  );
   const { content } = fromHostMessage({ role: 1, content: [result] }, double.CLASSES, log);
-  assert.deepEqual(content, [{ type: "tool_result", callId: "c", content: [], isError: false }]);
-  assert.equal(lines.length, 2);
+  const expected = values.map(([, shown]) => text(shown));
+  assert.deepEqual(content, [{ type: "tool_result", callId: "c", content: expected, isError: false }]);
+  assert.equal(lines.length, values.length);
 });
 
 test("a message may be a plain object, with a string for content, as in countTokens", () => {

@@ -63,6 +63,14 @@ test("what the host reads of extra is passed on, and may hide the model", () => 
   assert.deepEqual({ ...model, ...extra, tooltip: "t", detail: "d" }, { ...model });
 });
 
+test("a price comes with the number without which the picker's row hides it", () => {
+  const multiplierOf = (extra: Record<string, unknown>): unknown =>
+    (toModels([{ ...MODEL, extra }], null, unexpected)[0] as { multiplierNumeric?: unknown }).multiplierNumeric;
+  assert.equal(multiplierOf({ pricing: "$1" }), 0);
+  assert.equal(multiplierOf({ pricing: "$1", multiplierNumeric: 3 }), 3);
+  assert.equal(multiplierOf({}), undefined);
+});
+
 test("what would fail the list, or change who the model is, is never passed on", () => {
   const extra = { isDefault: true, requiresAuthorization: true, editTools: ["x"], id: "other", group: "other" };
   const capabilities = { ...MODEL.capabilities, editTools: ["find-replace"] };

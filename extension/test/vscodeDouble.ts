@@ -26,6 +26,9 @@ export class ToolResultPart {
     readonly content: unknown[],
   ) {}
 }
+export class PromptTsxPart {
+  constructor(readonly value: unknown) {}
+}
 export class ThinkingPart implements HostThinkingPart {
   constructor(
     readonly value: string | string[],
@@ -39,6 +42,7 @@ export const CLASSES = {
   data: DataPart,
   toolCall: ToolCallPart,
   toolResult: ToolResultPart,
+  promptTsx: PromptTsxPart,
   thinking: ThinkingPart,
 } as unknown as PartClasses;
 

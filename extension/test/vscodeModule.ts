@@ -103,6 +103,7 @@ export {
   TextPart as LanguageModelTextPart,
   ThinkingPart as LanguageModelThinkingPart,
   ToolCallPart as LanguageModelToolCallPart,
+  PromptTsxPart as LanguageModelPromptTsxPart,
   ToolResultPart as LanguageModelToolResultPart,
 } from "./vscodeDouble";
 

@@ -61,6 +61,23 @@ def test_a_part_of_an_unknown_type_is_skipped_and_logged_with_its_place(caplog):
 
 
 @pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ({"type": "smell", "of": "roses"}, '{"type":"smell","of":"roses"}'),
+        ({"type": "thinking", "value": "x"}, '{"type":"thinking","value":"x"}'),
+        ({"type": []}, '{"type":[]}'),
+        ([1], "[1]"),
+        ("said", '"said"'),
+    ],
+)
+def test_a_tool_result_never_loses_content_what_is_neither_text_nor_data_is_json_and_logged(content, text, caplog):
+    value = {"type": "tool_result", "callId": "c", "content": [{"type": "text", "value": "x"}, content]}
+    with caplog.at_level(logging.WARNING):
+        assert decode_part(value, "p") == ToolResultPart("c", [TextPart("x"), TextPart(text)])
+    assert "p.content[1]: passed a part of a tool result as JSON" in caplog.text
+
+
+@pytest.mark.parametrize(
     ("value", "said"),
     [
         ("text", "p: got str, expected an object with a `type`"),

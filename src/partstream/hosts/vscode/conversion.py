@@ -1,7 +1,7 @@
 """Converts wire shapes to the library's values and back, with a row for each type of part.
 
-Knows no method, no process and no provider. A part of an unknown type is logged and skipped: a newer VS Code may send
-types that this version does not know.
+Knows no method, no process and no provider. A part of an unknown type is logged and skipped, except in a tool's result,
+which keeps it as JSON: a newer VS Code may send types that this version does not know.
 """
 
 from __future__ import annotations
@@ -81,9 +81,17 @@ def _decode_bytes(value: str, where: str) -> bytes:
 
 
 def _decode_tool_result(value: wire.ToolResultPart, where: str) -> ToolResultPart:
-    content = decode_parts(value["content"], f"{where}.content")
-    kept = tuple(part for part in content if isinstance(part, TextPart | DataPart))
-    return unchecked_part(ToolResultPart, value["callId"], kept, value.get("isError", False))
+    content = tuple(_decode_result(item, f"{where}.content[{index}]") for index, item in enumerate(value["content"]))
+    return unchecked_part(ToolResultPart, value["callId"], content, value.get("isError", False))
+
+
+def _decode_result(value: object, where: str) -> TextPart | DataPart:
+    """A part of a tool's result. The model waits for it: what is neither text nor data becomes JSON, and is logged."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in _RESULT_TAGS:
+        return cast("TextPart | DataPart", decode_part(value, where))
+    _logger.warning("%s: passed a part of a tool result as JSON, whose type is %.80r, not text or data", where, kind)
+    return TextPart(dumps(value).decode())
 
 
 def _encode_tool_result(part: ToolResultPart) -> wire.ToolResultPart:
@@ -132,6 +140,7 @@ PART_ROWS = (
 """The rows of all types of parts."""
 
 _ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
+_RESULT_TAGS = {row.tag for row in PART_ROWS if row.part in (TextPart, DataPart)}
 _ROW_BY_PART = {row.part: row for row in PART_ROWS}
 _RESPONSE_ROW_BY_PART = {row.part: row for row in PART_ROWS if row.in_response}
 
