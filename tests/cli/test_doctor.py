@@ -45,6 +45,38 @@ def test_the_server_is_asked_for_its_models_and_else_only_what_costs_nothing(
     run(test())
 
 
+MISSING_KEYS = {
+    "a server that is known to need one": (
+        "https://api.openai.com/v1",
+        200,
+        "problem",
+        "none is set; OpenAI needs one",
+    ),
+    "another machine that refuses": ("http://models.example/v1", 401, "warning", "none is set; servers on other"),
+    "another machine that answers": ("http://models.example/v1", 200, "fine", "and the server answered without one"),
+}
+
+
+@pytest.mark.parametrize(("url", "status", "verdict", "says"), MISSING_KEYS.values(), ids=MISSING_KEYS)
+def test_a_missing_key_is_fine_only_where_the_server_needs_none(
+    url: str, status: int, verdict: str, says: str, tmp_path: Path
+):
+    async def test() -> None:
+        async with server_of(document(status, LIST)) as (proxy, _):
+            proxies = {"HTTP_PROXY": proxy, "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "", "no_proxy": ""}
+            proxies |= {name.lower(): value for name, value in proxies.items()}
+            options = ("--json", "--allow-insecure-http", "--base-url", url, "--protocol", "openresponses")
+            doctor = await call("doctor", *options, **proxies, **_nowhere(tmp_path))
+        findings = json.loads(doctor.output)
+        (finding,) = [one for one in findings if one["subject"] == "key"]
+        assert finding["verdict"] == verdict, findings
+        assert says in finding["says"]
+        assert ("PARTSTREAM_API_KEY" in finding["advice"]) is (verdict != "fine")
+        assert doctor.code == (0 if verdict == "fine" else 1)
+
+    run(test())
+
+
 def test_a_key_that_only_a_further_list_asks_for_is_looked_at_too(tmp_path: Path):
     async def test() -> None:
         async with server_of(document(200, LIST), document(401, b"{}")) as (url, requests):

@@ -18,6 +18,7 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
+from partstream.protocols.known_servers import KeyNeed, server_at
 from partstream.protocols.registry import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
@@ -72,9 +73,10 @@ async def examine(
         return [*findings, Finding("settings", Verdict.PROBLEM, str(error), helps)]
     findings.append(_server_settings(configuration, gateway))
     keys = await _guarded("key", _key(configuration, gateway), advice)
-    findings += keys
+    server: list[Finding] = []
     if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
-        findings += await _guarded("server", _server(gateway, advice), advice)
+        server = await _guarded("server", _server(gateway, advice), advice)
+    findings += [*(keys or [_without_key(gateway, server, advice)]), *server]
     if asks:
         findings.append(await _asked(gateway, findings, advice))
     return findings
@@ -133,11 +135,11 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
 
 
 async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> list[Finding]:
+    """What there is of a key; nothing where none is set."""
     credentials = gateway.credentials
     if credentials is None:
         value = configuration.resolved.values.get("apiKey")
-        says = "none is set; servers on this machine often need none" if value is None else f"from {value.where}"
-        return [Finding("key", Verdict.FINE, says)]
+        return [] if value is None else [Finding("key", Verdict.FINE, f"from {value.where}")]
     try:
         await credentials.get()
     except CredentialError as error:
@@ -147,6 +149,27 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
     ends = credentials.expires_at
     until = "" if ends is None else f", good until {datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M} UTC"
     return [Finding("key", Verdict.FINE, f"from {credentials.source}{until}")]
+
+
+def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
+    """What it means that no key is set.
+
+    Args:
+        gateway: The upstream.
+        findings: What was found about its server.
+        advice: What helps where the person stands.
+    """
+    host = urlsplit(gateway.base_url).hostname or ""
+    known = server_at(gateway.base_url)
+    if gateway.headers:
+        return Finding("key", Verdict.FINE, "none is set, and the settings have headers")
+    if is_loopback(host):
+        return Finding("key", Verdict.FINE, "none is set; servers on this machine often need none")
+    if known is not None and known.has_host(host) and known.key is KeyNeed.REQUIRED:
+        return Finding("key", Verdict.PROBLEM, f"none is set; {known.title} needs one", advice.no_key)
+    if any(finding.verdict is Verdict.PROBLEM for finding in findings):
+        return Finding("key", Verdict.WARNING, "none is set; servers on other machines often need one", advice.no_key)
+    return Finding("key", Verdict.FINE, "none is set, and the server answered without one")
 
 
 async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding]:
