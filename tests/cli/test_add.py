@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from commands import Ended, call, run, terminal
@@ -75,6 +76,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.delitem(sys.modules, "keyring", raising=False)
     yield Home(tmp_path)
     sys.modules.pop("keyring", None)
+
+
+def name_of(url: str) -> str:
+    """The name that a profile of a server on this machine gets by itself."""
+    return f"localhost-{urlsplit(url).port}"
 
 
 @asynccontextmanager
@@ -245,7 +251,7 @@ def test_a_server_that_fails_leaves_file_and_keyring_as_they_were(home: Home, ty
 
             kept = await home.add("http://127.0.0.1:9/v1", "--untested", "--key-from", "none")
             assert kept.code == 0, kept.errors
-            assert home.settings["profiles"] == {"127-0-0-1": {"baseUrl": "http://127.0.0.1:9/v1"}}
+            assert home.settings["profiles"] == {"localhost-9": {"baseUrl": "http://127.0.0.1:9/v1"}}
 
     run(test())
 
@@ -346,7 +352,7 @@ def test_in_a_terminal_every_question_is_asked_until_it_is_answered_and_the_key_
             person.type("nonsense://\n")
             await person.until("expected an http or https URL")
             person.type(f"{url.removeprefix('http://')}\n")
-            await person.until("Name of the profile [127-0-0-1]:")
+            await person.until(f"Name of the profile [{name_of(url)}]:")
             person.type("work\n")
             await person.until("or Enter for none:")
             person.type(f"{KEY[::-1]}\n")
@@ -380,14 +386,14 @@ def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_ent
         async with server(None) as url, terminal("add", controls=True, **home.variables) as person:
             await person.until("Number, name or address of the server:")
             person.type(f"{url.removeprefix('http://')}\n")
-            await person.until("Name of the profile [127-0-0-1]:")
+            await person.until(f"Name of the profile [{name_of(url)}]:")
             person.type("\n")
             await person.until("Name of the variable, or none [none]:")
             person.type("\n")
             await person.until("The model to take when none is named [text]:")
             person.type("\n")
             assert await person.ended() == 0, person.plain
-            assert home.settings["profiles"] == {"127-0-0-1": {"baseUrl": url, "defaultModel": "text"}}
+            assert home.settings["profiles"] == {name_of(url): {"baseUrl": url, "defaultModel": "text"}}
 
     run(test())
 
@@ -435,5 +441,80 @@ def test_whoever_has_enough_of_a_server_that_fails_changes_nothing(home: Home):
             person.type("4\n")
             assert await person.ended() == 3, person.plain
             assert not home.file.exists()
+
+    run(test())
+
+
+# ---- listing and removing ----
+
+
+def test_profiles_are_listed_without_keys_and_removed_with_the_key_that_was_kept_for_them(home: Home):
+    async def test() -> None:
+        async with server() as url:
+            for name, source in (("work", "-"), ("home", "MY_KEY")):
+                options = (url, "--profile", name, "--key-from", source, "--model", "text")
+                assert (await home.add(*options, typed=f"{KEY}\n", MY_KEY=KEY)).code == 0
+        listed = await call("profiles", **home.variables)
+        assert listed.output.splitlines() == [
+            f'work  {url}, key: apiKeyKeyring "partstream/work", used where no profile is named',
+            f'home  {url}, key: apiKeyEnv "MY_KEY"',
+        ]
+        assert [row["name"] for row in json.loads((await call("profiles", "--json", **home.variables)).output)] == [
+            "work",
+            "home",
+        ]
+        removed = await call("profiles", "remove", "work", **home.variables)
+        assert removed.code == 0
+        assert "Its key is removed from the keyring, where it was partstream/work." in removed.output
+        assert home.keyring == {}
+        assert home.settings.keys() == {"profiles"}
+        assert (await call("profiles", "remove", "home", **home.variables)).code == 0
+        assert "has no profiles; `partstream add` makes one" in (await call("profiles", **home.variables)).output
+
+    run(test())
+
+
+def test_a_key_that_another_profile_names_stays_and_so_does_one_that_was_not_kept_by_add(home: Home):
+    entries = {"partstream/work": KEY, "mine/key": KEY}
+    (home.folder / "keyring.json").write_text(json.dumps(entries))
+    home.file.write_text(
+        '[profiles.work]\napiKeyKeyring = "partstream/work"\n'
+        '[profiles.too]\napiKeyKeyring = "partstream/work"\n'
+        '[profiles.mine]\napiKeyKeyring = "mine/key"\n'
+    )
+
+    async def test() -> None:
+        for name in ("work", "mine", "too"):
+            assert (await call("profiles", "remove", name, **home.variables)).code == 0
+        assert home.keyring == entries
+
+    run(test())
+
+
+def test_a_profile_that_is_not_there_is_answered_with_those_that_are(home: Home):
+    home.file.write_text('[profiles.work]\nbaseUrl = "http://h/v1"\n[profiles.broken]\nbaseUrl = 1\n')
+
+    async def test() -> None:
+        removed = await call("profiles", "remove", "wrok", **home.variables)
+        assert removed.code == 2
+        assert "has no profile 'wrok', its profiles: work, broken; did you mean work?" in " ".join(
+            removed.errors.split()
+        )
+        listed = await call("profiles", **home.variables)
+        assert (listed.code, len(listed.output.splitlines())) == (0, 2)
+        assert "broken  setting" in listed.output
+
+    run(test())
+
+
+def test_where_the_keyring_does_not_give_the_key_up_it_is_said_that_it_stays(home: Home):
+    home.file.write_text('[profiles.work]\napiKeyKeyring = "partstream/work"\n')
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        removed = await call("profiles", "remove", "work", **home.variables)
+        assert removed.code == 1
+        assert "its key stays in the keyring's entry partstream/work: this Python has no package" in removed.errors
+        assert home.settings == {}
 
     run(test())

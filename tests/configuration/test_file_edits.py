@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.configuration.file_edits import FileChangedError, edit_file, with_default_profile, with_profile
+from partstream.configuration.file_edits import (
+    FileChangedError,
+    edit_file,
+    with_default_profile,
+    with_profile,
+    without_profile,
+)
 from partstream.settings.errors import ConfigurationError
 
 PATH = Path("/home/me/partstream.toml")
@@ -69,6 +75,41 @@ UNUSUAL = {
     "profiles in one line": 'profiles = { home = { baseUrl = "https://h/v1" } }\n',
     "profiles by dotted names": 'profiles.work.baseUrl = "https://h/v1"\n',
 }
+
+
+def test_a_profile_goes_with_the_tables_within_it_and_the_rest_stays():
+    head, _, rest = OLD.partition("[profiles.work]")
+    tail = rest[rest.index("\n# The last one.") :]
+    assert without_profile(PATH, OLD, "work") == head + tail
+
+
+REMOVED = {
+    "the only one": (TABLE, ""),
+    "the one that is used where none is named": (
+        f'defaultProfile = "work"\nthinking = "off"\n\n{TABLE}',
+        'thinking = "off"\n',
+    ),
+    "another one is used": (
+        f'defaultProfile = "home"\n{TABLE}\n[profiles.home]\nbaseUrl = "https://h/v1"\n',
+        'defaultProfile = "home"\n\n[profiles.home]\nbaseUrl = "https://h/v1"\n',
+    ),
+    "tables apart from each other": (
+        f"{TABLE}\n[timeouts]\nidle = 5\n\n[profiles.work.timeouts]\nidle = 6\n",
+        "\n[timeouts]\nidle = 5\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "changed"), REMOVED.values(), ids=REMOVED)
+def test_a_removed_profile_leaves_nothing_behind(text: str, changed: str):
+    assert without_profile(PATH, text, "work").strip() == changed.strip()
+
+
+@pytest.mark.parametrize("text", [text.replace("home", "work") for text in UNUSUAL.values()], ids=UNUSUAL)
+def test_a_profile_is_not_removed_from_a_file_of_an_unusual_form(text: str):
+    with pytest.raises(ConfigurationError) as raised:
+        without_profile(PATH, text, "work")
+    assert "[profiles.work] removed by hand" in raised.value.expected
 
 
 @pytest.mark.parametrize("text", UNUSUAL.values(), ids=UNUSUAL)

@@ -29,6 +29,7 @@ COMMANDS = {
     "inspect": "Look into recorded answers: bytes, events, parts, times, and what broke.",
     "models": "List a server's models, with their limits and the source of each.",
     "new": "Write a small project: a provider, its test, settings for VS Code.",
+    "profiles": "List the profiles of your file, or remove one.",
     "record": "Record what goes by between any client and any model server.",
     "replay": "Turn a recorded stream into parts.",
     "serve": "Serve providers and model servers to any client, over the wires that they speak.",

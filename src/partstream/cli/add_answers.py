@@ -69,12 +69,17 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What a profile of it may be called: the name of the preset, or the word of the host that says most."""
+        """What a profile of it may be called: the name of the preset, or the word of the host that says most.
+
+        The port tells the servers of this machine apart, and those at an IP address.
+        """
         if self.preset is not ANOTHER_ADDRESS:
             return self.preset.name
-        host = urlsplit(self.base_url).hostname or ""
-        if ":" in host or host.replace(".", "").isdigit():
-            return host.replace(".", "-").replace(":", "-").strip("-")
+        address = urlsplit(self.base_url)
+        host = "localhost" if is_loopback(address.hostname or "") else address.hostname or ""
+        port = "" if address.port is None else f"-{address.port}"
+        if host == "localhost" or ":" in host or host.replace(".", "").isdigit():
+            return host.replace(".", "-").replace(":", "-").strip("-") + port
         return host.split(".")[-2] if "." in host else host
 
 

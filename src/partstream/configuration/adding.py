@@ -1,12 +1,14 @@
-"""Adds a profile to the user's file: the key to the keyring and the settings to the file, or neither of them."""
+"""Adds a profile to the user's file, and removes one: its key in the keyring and its settings in the file."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.configuration.file_edits import edit_file, with_default_profile, with_profile
+from partstream.configuration.file_edits import edit_file, with_default_profile, with_profile, without_profile
+from partstream.configuration.key_keeping import KeyringEntry
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.places import PROFILES, read_document
 from partstream.configuration.table import DEFAULT_PROFILE
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from partstream.configuration.key_keeping import KeyringEntry
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.secret import Secret
 
-__all__ = ["Addition", "UserFile", "check_profile_name", "free_name", "keep", "read_user_file", "trial_of"]
+__all__ = ["Addition", "UserFile", "check_profile_name", "free_name", "keep", "read_user_file", "remove", "trial_of"]
 
+_KEYRING: Final = "apiKeyKeyring"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 
 
@@ -129,3 +131,25 @@ async def keep(addition: Addition, file: UserFile) -> None:
     except BaseException:  # Ctrl-C too
         await addition.entry.put_back(before)
         raise
+
+
+async def remove(name: str, file: UserFile) -> KeyringEntry | None:
+    """Removes a profile, and its key from the entry of the keyring that :func:`keep` makes, unless another names it.
+
+    Returns:
+        The entry that was removed; None if there was none.
+
+    Raises:
+        ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
+        KeyNotKeptError: The keyring does not remove the key; the profile is removed.
+        OSError: The file cannot be written.
+    """
+    text = file.content.decode()
+    edit_file(file.path, file.content, without_profile(file.path, text, name))
+    entry = KeyringEntry(name)
+    document = tomllib.loads(text)
+    others = (document, *(one for other, one in document[PROFILES].items() if other != name))
+    own = document[PROFILES][name].get(_KEYRING)
+    if own != entry.setting or any(other.get(_KEYRING) == own for other in others):
+        return None
+    return entry if await entry.remove() else None

@@ -20,9 +20,9 @@ from partstream.json_codec import dumps
 from partstream.settings.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["FileChangedError", "edit_file", "profile_table", "with_default_profile", "with_profile"]
+__all__ = ["FileChangedError", "edit_file", "profile_table", "with_default_profile", "with_profile", "without_profile"]
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TABLE: Final = re.compile(r"\s*\[", re.ASCII)
@@ -68,6 +68,33 @@ def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) 
     if found is None:
         raise ConfigurationError(str(path), "a form that is not changed by a program", f"this by hand:\n{table}")
     return found
+
+
+def without_profile(path: Path, text: str, name: str) -> str:
+    """The text of the file without a profile, and without the `defaultProfile` that names it.
+
+    Raises:
+        ConfigurationError: The file has a form in which the change cannot be made safely; it says what to remove.
+    """
+    document = _read(path, text)
+    profiles = {one: settings for one, settings in document[PROFILES].items() if one != name}
+    wanted = {one: value for one, value in document.items() if (one, value) != (DEFAULT_PROFILE, name)}
+    wanted = {**wanted, PROFILES: profiles} if profiles else {one: wanted[one] for one in wanted if one != PROFILES}
+    lines = text.splitlines(keepends=True)
+    while (old := _table_lines("".join(lines), name)) is not None:
+        gap = (
+            old.stop < len(lines)
+            and not lines[old.stop].strip()
+            and (old.start == 0 or not lines[old.start - 1].strip())
+        )
+        del lines[old.start : old.stop + gap]  # one empty line stays between its neighbours
+    if DEFAULT_PROFILE not in wanted and (line := _default_line(lines)) is not None:
+        del lines[line]
+    changed = "".join(lines).rstrip("\r\n") + _newline(text) if any(map(str.strip, lines)) else ""
+    if not _holds(changed, wanted):
+        table = f"[{PROFILES}.{_key(name)}]"
+        raise ConfigurationError(str(path), "a form that is not changed by a program", f"{table} removed by hand")
+    return changed
 
 
 def with_default_profile(path: Path, text: str, name: str) -> str:
@@ -166,9 +193,8 @@ def _table_lines(text: str, name: str) -> range | None:
 def _with_line(text: str, line: str) -> Iterator[str]:
     """The text with a line of its head: in the place of the old one, before the first table, at the beginning."""
     newline = _newline(text)
-    key = re.compile(rf"\s*{DEFAULT_PROFILE}\s*=", re.ASCII)
     lines = text.splitlines(keepends=True)
-    old = next((number for number, one in enumerate(lines) if key.match(one)), None)
+    old = _default_line(lines)
     if old is not None:
         yield "".join((*lines[:old], line, newline, *lines[old + 1 :]))
     table = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
@@ -185,6 +211,12 @@ def _with_line(text: str, line: str) -> Iterator[str]:
         + "".join(lines[table:])
     )
     yield line + newline + text
+
+
+def _default_line(lines: Sequence[str]) -> int | None:
+    """The number of the line that names the default profile."""
+    key = re.compile(rf"\s*{DEFAULT_PROFILE}\s*=", re.ASCII)
+    return next((number for number, one in enumerate(lines) if key.match(one)), None)
 
 
 def _newline(text: str) -> str:

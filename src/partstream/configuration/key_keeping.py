@@ -90,6 +90,17 @@ class KeyringEntry:
         """
         await (self._call("delete_password") if before is None else self._call("set_password", before.reveal()))
 
+    async def remove(self) -> bool:
+        """Removes the key; whether there was one.
+
+        Raises:
+            KeyNotKeptError: The keyring does not do it.
+        """
+        if not await self._call("get_password"):
+            return False
+        await self._call("delete_password")
+        return True
+
     async def _call(self, name: str, *arguments: str) -> Any:
         failure = ""
         try:
@@ -100,5 +111,5 @@ class KeyringEntry:
             failure = f"no answer within {_SECONDS:g} s"
         except Exception as error:
             # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
-            failure = type(error).__name__
+            failure = keyring_fault() or type(error).__name__
         raise KeyNotKeptError(f"the keyring's entry {shown_name(self.setting)}", failure, "a keyring that is open")

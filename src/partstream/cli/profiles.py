@@ -1,0 +1,124 @@
+"""`partstream profiles`: lists the profiles of the user's file, and removes one with the key that was kept for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from rich.text import Text
+
+from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.rendering import printable
+from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.configuration.adding import read_user_file, remove
+from partstream.configuration.key_keeping import KeyNotKeptError
+from partstream.configuration.places import configuration_file, read_document
+from partstream.configuration.profiles import read_profiles
+from partstream.configuration.resolution import resolve
+from partstream.configuration.table import DEFAULT_PROFILE, KEY_SETTINGS
+from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from partstream.configuration.places import Layer
+
+__all__ = ["command"]
+
+
+@click.group("profiles", invoke_without_command=True, short_help="List the profiles of your file, or remove one.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.pass_context
+def command(context: click.Context, *, as_json: bool) -> None:
+    """List the profiles of your file: the servers that `partstream add` has written into it.
+
+    Shows of each its base URL and where its key is, and no key. The exit code is 0, or 2 if the file is of no use.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        path = configuration_file(os.environ)
+        document = read_document(path, must_exist=False)
+        default = document.get(DEFAULT_PROFILE)
+        rows = [_row(name, layer, default) for name, layer in read_profiles(path, document).items()]
+    except ConfigurationError as error:
+        raise UnusableConfigurationError(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+    else:
+        _show(rows, path)
+
+
+@command.command("remove")
+@click.argument("name")
+def remove_profile(name: str) -> None:
+    """Remove the profile NAME from your file, and its key from the keyring where `partstream add` put it there.
+
+    A key in an environment variable or in a file stays. The exit code is 0, 1 if the file or the keyring cannot be
+    changed, and 2 if there is no such profile.
+    """
+    try:
+        file = read_user_file(configuration_file(os.environ))
+        if name not in file.profiles:
+            close = closest_name(name, file.profiles)
+            names = ", ".join(map(shown_name, file.profiles)) or "none"
+            hint = f"; did you mean {shown_name(close)}?" if close else ""
+            raise click.UsageError(
+                f"NAME: {file.path} has no profile {shown_name(name)!r}, its profiles: {names}{hint}"
+            )
+        entry = asyncio.run(remove(name, file))
+    except ConfigurationError as error:
+        raise UnusableConfigurationError(str(error)) from None
+    except KeyNotKeptError as error:
+        _fail(f"The profile {shown_name(name)} is removed; its key stays in {error.entry}: {error.got}.")
+    except OSError as error:
+        _fail(str(error))
+    console = make_console()
+    console.print(Text(printable(f"The profile {shown_name(name)} is removed from {file.path}.")))
+    if entry is not None:
+        console.print(Text(printable(f"Its key is removed from the keyring, where it was {entry.setting}.")))
+
+
+def _fail(said: str) -> NoReturn:
+    make_console(stderr=True).print(Text(printable(said), "red"))
+    sys.exit(ExitCode.FOUND)
+
+
+def _row(name: str, layer: Layer, default: Any) -> dict[str, Any]:
+    """One profile as JSON."""
+    row: dict[str, Any] = {"name": shown_name(name), "isDefault": name == default, "baseUrl": None, "key": None}
+    try:
+        values = resolve((layer,)).values
+    except ConfigurationError as error:
+        return {**row, "fault": str(error)}
+    key = next((one for one in KEY_SETTINGS if one in values), None)
+    return {
+        **row,
+        "baseUrl": values["baseUrl"].shown if "baseUrl" in values else None,
+        "key": None if key is None else {"setting": key, "value": values[key].shown},
+        "fault": None,
+    }
+
+
+def _show(rows: list[dict[str, Any]], path: Path) -> None:
+    console = make_console()
+    if not rows:
+        console.print(Text(printable(f"{path} has no profiles; `partstream add` makes one.")))
+        return
+    width = max(len(printable(row["name"])) for row in rows)
+    for row in rows:
+        line = Text(f"{printable(row['name']):<{width}}  ", "bold")
+        line.append(printable(row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {_key_in_words(row['key'])}"), "")
+        if row["isDefault"]:
+            line.append(", used where no profile is named", "")
+        console.print(line)
+
+
+def _key_in_words(key: Mapping[str, Any] | None) -> str:
+    return "no key" if key is None else f"key: {key['setting']} {json.dumps(key['value'], ensure_ascii=False)}"
