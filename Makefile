@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml requirements.lock
 	touch $(STAMP)
 
 # All extras but `ray`, which is half a gigabyte: `make ray` installs it in an environment of its own.
-LOCKED_EXTRAS := conformance fast postgres serve socks telemetry tokens
+LOCKED_EXTRAS := conformance fast keyring postgres serve socks telemetry tokens
 
 lock: ## Renew requirements.lock, with hashes
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes $(LOCKED_EXTRAS:%=--extra %) \

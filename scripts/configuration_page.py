@@ -122,8 +122,8 @@ toolCalling = true
 ## Profiles
 
 A profile is one upstream among several of your file: a table `[profiles.NAME]` with any of the settings below.
-`partstream add` writes one. The profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else
-`defaultProfile`; `partstream config show` says which it is. A base URL of a narrower place means another upstream, and
+`partstream add` writes one, `partstream profiles` lists them, and `partstream profiles remove NAME` removes one. The
+profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config show` says which it is. A base URL of a narrower place means another upstream, and
 no profile is in force then: `--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL`
 before `defaultProfile`.
 
@@ -171,7 +171,8 @@ One of the `apiKey...` settings or `vercelOidc`. The strongest place that names 
 - `apiKeyCommand` runs without a shell, in your home folder, for at most 30 s. Its output is the key and nothing else.
   Nothing of it is logged, nor what it writes to standard error: run it in a terminal to see why it fails.
 - `apiKeyFile`: a file that everyone on the machine can read is warned about.
-- `apiKeyKeyring` needs the package `keyring` in the Python that runs Partstream. `partstream add` keeps a key there.
+- `apiKeyKeyring` needs the package `keyring` in the Python that runs Partstream (`pip install keyring`, or the extra
+  `keyring`). `partstream add` keeps a key there.
 - `vercelOidc` takes `VERCEL_OIDC_TOKEN` while it is good. With `project` (and `team`) it asks Vercel for a new token
   15 minutes before the end, by the login that the Vercel CLI keeps (`vercel login`).
 

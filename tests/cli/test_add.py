@@ -318,7 +318,34 @@ def test_without_a_keyring_it_is_said_what_to_do(home: Home):
         refused = await home.add("openai", "--key-from", "-", typed=f"{KEY}\n")
         assert refused.code == 2
         assert "pip install keyring" in " ".join(refused.errors.split())
-        assert "name an environment variable" in " ".join(refused.errors.split())
+        assert "--keep-in file keeps it in a file that you alone can read" in " ".join(refused.errors.split())
+
+    run(test())
+
+
+def test_without_a_keyring_a_script_has_the_key_kept_in_a_file_for_the_user_alone(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        async with server() as url:
+            variables = {"PARTSTREAM_DATA": str(home.folder / "data")}
+            options = ("--profile", "work", "--key-from", "-", "--keep-in", "file", "--model", "text")
+            added = await home.add(url, *options, typed=f"{KEY}\n", **variables)
+            assert added.code == 0, added.errors
+            kept = home.folder / "data" / "keys" / "work.key"
+            assert kept.read_text() == KEY
+            assert os.name != "posix" or (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (
+                0o600,
+                0o700,
+            )
+            assert home.settings["profiles"]["work"]["apiKeyFile"] == str(kept)
+            assert KEY not in added.output + added.errors + home.file.read_text()
+            assert (await call("chat", "Hi", **home.variables, **variables)).code == 0
+            home.file.chmod(0o600)
+            refused = await home.add(url, *options, "--replace", typed=f"{KEY[::-1]}\n", **variables)
+            assert (refused.code, kept.read_text()) == (3, KEY)
+            removed = await call("profiles", "remove", "work", **home.variables, **variables)
+            assert (removed.code, kept.exists()) == (0, False), removed.errors
 
     run(test())
 
@@ -379,7 +406,9 @@ def test_in_a_terminal_every_question_is_asked_until_it_is_answered_and_the_key_
 
 
 @POSIX
-def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_enter_means_no_key(home: Home):
+def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_the_places_that_work_are_offered(
+    home: Home,
+):
     (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
 
     async def test() -> None:
@@ -388,12 +417,34 @@ def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_ent
             person.type(f"{url.removeprefix('http://')}\n")
             await person.until(f"Name of the profile [{name_of(url)}]:")
             person.type("\n")
-            await person.until("Name of the variable, or none [none]:")
-            person.type("\n")
+            await person.until("Where is the key:")
+            assert "pip install keyring" in " ".join(person.plain.split())
+            assert "3 Nowhere: the server needs none" in " ".join(person.plain.split())
+            person.type("3\n")
             await person.until("The model to take when none is named [text]:")
             person.type("\n")
             assert await person.ended() == 0, person.plain
             assert home.settings["profiles"] == {name_of(url): {"baseUrl": url, "defaultModel": "text"}}
+
+    run(test())
+
+
+@POSIX
+def test_without_a_keyring_the_key_itself_is_asked_for_and_goes_into_a_file(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        variables = {**home.variables, "PARTSTREAM_DATA": str(home.folder / "data")}
+        async with server() as url, terminal("add", url, controls=True, **variables) as person:
+            await person.until("Where is the key:")
+            person.type("1\n")
+            await person.until("or Enter for none:")
+            person.type(f"{KEY}\n")
+            await person.until("The model to take when none is named [text]:")
+            person.type("\n")
+            assert await person.ended() == 0, person.plain
+            assert (home.folder / "data" / "keys" / f"{name_of(url)}.key").read_text() == KEY
+            assert KEY not in person.plain
 
     run(test())
 
@@ -465,7 +516,7 @@ def test_profiles_are_listed_without_keys_and_removed_with_the_key_that_was_kept
         ]
         removed = await call("profiles", "remove", "work", **home.variables)
         assert removed.code == 0
-        assert "Its key is removed from the keyring, where it was partstream/work." in removed.output
+        assert "Its key is removed too: it was in the keyring, as partstream/work." in removed.output
         assert home.keyring == {}
         assert home.settings.keys() == {"profiles"}
         assert (await call("profiles", "remove", "home", **home.variables)).code == 0

@@ -136,8 +136,23 @@ def test_no_code_is_spent_where_no_key_can_be_kept(home: Home):
             refused = await home.add("hub", address(server), "--key-from", "-", typed=f"{CODE}\n")
             assert refused.code == 2
             assert "pip install keyring" in " ".join(refused.errors.split())
-            assert "PARTSTREAM_HUB_KEY" in refused.errors
+            assert "--keep-in file" in " ".join(refused.errors.split())
             assert server.requests == []
+
+    run(test())
+
+
+def test_without_a_keyring_the_key_of_a_code_goes_into_a_file(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        async with hub() as server:
+            variables = {"PARTSTREAM_DATA": str(home.folder / "data")}
+            options = ("hub", address(server), "--key-from", "-", "--keep-in", "file")
+            added = await home.add(*options, typed=f"{CODE}\n", **variables)
+            assert added.code == 0, added.errors
+            assert (home.folder / "data" / "keys" / "hub.key").read_text() == KEY
+            assert CODE not in added.output + added.errors
 
     run(test())
 
@@ -166,5 +181,22 @@ def test_in_a_terminal_the_link_is_asked_for_and_not_shown(home: Home):
             await person.until("Next: partstream chat")
             assert CODE not in person.plain
             assert json.dumps(home.keyring) == json.dumps({"partstream/hub": KEY})
+
+    run(test())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+def test_in_a_terminal_without_a_keyring_the_code_is_asked_for_all_the_same(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        variables = {**home.variables, "PARTSTREAM_DATA": str(home.folder / "data")}
+        async with hub() as server, terminal("add", "hub", address(server), controls=True, **variables) as person:
+            await person.until("Join code, join link or key of the hub:")
+            assert "pip install keyring" in " ".join(person.plain.split())
+            person.type(f"{CODE}\n")
+            await person.until("Next: partstream chat")
+            assert CODE not in person.plain
+            assert (home.folder / "data" / "keys" / "hub.key").read_text() == KEY
 
     run(test())

@@ -55,8 +55,14 @@ _MOST_SHOWN: Final = 20
 @click.option(
     "--key-from",
     metavar="SOURCE",
-    help="The name of an environment variable that holds the key; or prompt, which asks for it and keeps it in the "
-    "keyring; or -, which reads it from standard input and keeps it in the keyring; or none.",
+    help="The name of an environment variable that holds the key; or prompt, which asks for it and keeps it; or -, "
+    "which reads it from standard input and keeps it; or none.",
+)
+@click.option(
+    "--keep-in",
+    type=click.Choice(["keyring", "file"]),
+    help="Where a key is kept that is asked for or read: the keyring, or a file that you alone can read. Default: the "
+    "keyring.",
 )
 @click.option("--keyring", metavar="SERVICE/USER", help="The entry of the keyring that holds the key already.")
 @click.option("--model", "model_id", metavar="M", help="The model that `partstream chat` takes when none is named.")
@@ -71,11 +77,11 @@ def command(*, lists: bool, **options: Any) -> None:
 
     SERVER is a name such as openai, ollama or openrouter (`partstream add --list` names all), or the address of any
     other server; ADDRESS says where the named one is, as --base-url does. In a terminal, asks for what is missing. The
-    key goes to the system's keyring, or stays in the environment variable that you name: it is never written into a
-    file. `partstream add hub https://hub.example.com` takes the join link of a hub in place of a key, and gives it for
-    one. The server is asked for its models before anything is written. The exit code is 0, 1 if the profile cannot be
-    written, 2 for a wrong option or answer, 3 if the server fails, and 130 after Ctrl-C; the file is changed only with
-    code 0.
+    key goes to the system's keyring, or stays in the environment variable that you name; where there is no keyring, it
+    goes into a file that you alone can read. It is never written into the file of the profile. `partstream add hub
+    https://hub.example.com` takes the join link of a hub in place of a key, and gives it for one. The server is asked
+    for its models before anything is written. The exit code is 0, 1 if the profile cannot be written, 2 for a wrong
+    option or answer, 3 if the server fails, and 130 after Ctrl-C; the file is changed only with code 0.
     """
     console = make_console()
     if lists:
@@ -267,7 +273,7 @@ class _Addition:
     def _conclude(self, addition: Addition) -> None:
         self._say(f"The profile {addition.name} is in {self.file.path}.")
         if addition.entry is not None and addition.key is not None:
-            self._say(f"Its key is in the keyring, as {addition.entry.setting}.")
+            self._say(f"Its key is in {addition.entry.shown}.")
         if addition.is_default:
             self._say("It is used where no profile is named.")
         profile = "" if addition.is_default else f" --profile {addition.name}"

@@ -6,13 +6,14 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
 
-from partstream.configuration.key_keeping import KeyringEntry, keyring_fault
+from partstream.configuration.key_keeping import KeyFile, KeyringEntry, keyring_fault
 from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyNeed, server_at
 from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.cli.asking import Questions
+    from partstream.configuration.key_keeping import KeyPlace
     from partstream.upstreams.presets import Preset
 
-__all__ = ["AddAnswers", "KeySource", "Place", "kept", "key_of", "moved", "need_keyring", "place_of"]
+__all__ = ["AddAnswers", "KeySource", "Place", "kept", "key_of", "key_place", "moved", "place_of"]
 
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
@@ -44,6 +46,7 @@ class AddAnswers:
     profile: str | None
     base_url: str | None
     key_from: str | None
+    keep_in: str | None
     keyring: str | None
     model_id: str | None
     protocol: str | None
@@ -96,7 +99,7 @@ class KeySource:
 
     settings: Mapping[str, Any]
     secret: Secret | None = None
-    entry: KeyringEntry | None = None
+    entry: KeyPlace | None = None
     is_once: bool = False
 
 
@@ -261,11 +264,11 @@ def key_of(given: AddAnswers, place: Place, profile: str, questions: Questions) 
         SETTINGS["apiKeyKeyring"].read(given.keyring, "--keyring")
         return KeySource({"apiKeyKeyring": given.keyring})
     if given.key_from is None:
-        return _asked_key(place.preset, profile, questions)
-    return _WORDS.get(given.key_from, _named)(given.key_from, place.preset, profile, questions)
+        return _asked_key(given, place.preset, profile, questions)
+    return _WORDS.get(given.key_from, _named)(given, place.preset, profile, questions)
 
 
-def _asked_key(preset: Preset, profile: str, questions: Questions) -> KeySource:
+def _asked_key(given: AddAnswers, preset: Preset, profile: str, questions: Questions) -> KeySource:
     variable = next((one for one in preset.key_variables if os.environ.get(one, "").strip()), None)
     if variable is not None:
         question = f"The environment variable {variable} holds a key. Use it?"
@@ -277,75 +280,81 @@ def _asked_key(preset: Preset, profile: str, questions: Questions) -> KeySource:
             return _NO_KEY
         names = " or ".join(preset.key_variables) or "a variable"
         raise click.UsageError(f"--key-from: got nothing, and {names} has no value; {preset.title} needs a key")
-    if fault := keyring_fault():
-        questions.say(f"No key can be kept here, because {fault}. Keep it in an environment variable.")
-        return _asked_variable(preset, questions)
-    return _prompted("prompt", preset, profile, questions)
+    if given.keep_in is None and (fault := keyring_fault()):
+        questions.say(f"The key cannot go into a keyring, because {fault}.")
+        ways = [_Keeping.FILE, _Keeping.VARIABLE, *([] if preset.key is KeyNeed.REQUIRED else [_Keeping.NOWHERE])]
+        match ways[questions.choice("Where is the key", "--key-from", ways, find=lambda _: None)]:
+            case _Keeping.VARIABLE:
+                default = next(iter(preset.key_variables), "")
+                variable = questions.line("Name of the variable", "--key-from", default=default, check=_variable)
+                return KeySource({"apiKeyEnv": variable})
+            case _Keeping.NOWHERE:
+                return _NO_KEY
+        given = replace(given, keep_in="file")
+    return _prompted(given, preset, profile, questions)
 
 
-def _asked_variable(preset: Preset, questions: Questions) -> KeySource:
-    is_needed = preset.key is KeyNeed.REQUIRED
-    default = next(iter(preset.key_variables), "" if is_needed else "none")
-    question = "Name of the variable" if is_needed else "Name of the variable, or none"
-    check = _variable if is_needed else _variable_or_none
-    variable = questions.line(question, "--key-from", default=default, check=check)
-    return _NO_KEY if variable == "none" else KeySource({"apiKeyEnv": variable})
+class _Keeping(StrEnum):
+    """Where a key can be without a keyring."""
+
+    FILE = "Type it now: it goes into a file that you alone can read"
+    VARIABLE = "It is in an environment variable, whenever a command runs"
+    NOWHERE = "Nowhere: the server needs none"
 
 
-def _variable_or_none(name: str) -> str:
-    return name if name == "none" else _variable(name)
-
-
-def _prompted(_word: str, preset: Preset, profile: str, questions: Questions) -> KeySource:
-    need_keyring()
+def _prompted(given: AddAnswers, preset: Preset, profile: str, questions: Questions) -> KeySource:
+    place = key_place(given, profile)
     is_needed = preset.key is KeyNeed.REQUIRED
     page = f" ({preset.keys_page} makes one)" if preset.keys_page else ""
     without = "" if is_needed else ", or Enter for none"
     key = questions.hidden(f"Key of {preset.title}{page}{without}", "--key-from", may_be_empty=not is_needed)
-    return kept(key, profile) if key else _NO_KEY
+    return kept(key, place) if key else _NO_KEY
 
 
-def _read(_word: str, preset: Preset, profile: str, _questions: Questions) -> KeySource:
-    need_keyring()
+def _read(given: AddAnswers, preset: Preset, profile: str, _questions: Questions) -> KeySource:
+    place = key_place(given, profile)
     key = sys.stdin.readline().strip()
     if not key:
         raise click.UsageError(f"--key-from: got nothing on standard input, expected the key of {preset.title}")
-    return kept(key, profile)
+    return kept(key, place)
 
 
-def _none(_word: str, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
+def _none(_given: AddAnswers, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
     return _NO_KEY
 
 
-def _named(variable: str, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
-    return KeySource({"apiKeyEnv": _variable(variable)})
+def _named(given: AddAnswers, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
+    return KeySource({"apiKeyEnv": _variable(given.key_from or "")})
 
 
 _WORDS: Final = {"prompt": _prompted, "-": _read, "none": _none}
 """What `--key-from` says beside the name of a variable."""
 
 
-def kept(key: str, profile: str, *, is_once: bool = False) -> KeySource:
-    """A key that the keyring is to keep.
+def kept(key: str, place: KeyPlace, *, is_once: bool = False) -> KeySource:
+    """A key that is to be kept in a place.
 
     Raises:
         ConfigurationError: It is one that no header can hold.
     """
-    entry = KeyringEntry(profile)
     read = SETTINGS["apiKey"].read(key, "the key")  # refuses what no header can hold
-    return KeySource(
-        {"apiKeyKeyring": entry.setting}, read if isinstance(read, Secret) else Secret(key), entry, is_once
-    )
+    return KeySource({place.name: place.setting}, read if isinstance(read, Secret) else Secret(key), place, is_once)
 
 
-def need_keyring() -> None:
-    """Says at once where no key can be kept.
+def key_place(given: AddAnswers, profile: str) -> KeyPlace:
+    """Where a key is to be kept; says at once where that cannot be.
 
     Raises:
-        UsageError: There is no keyring.
+        UsageError: There is no keyring, and no file is wanted.
     """
+    if given.keep_in == "file":
+        return KeyFile(profile)
     if fault := keyring_fault():
-        raise click.UsageError(f"--key-from: the key cannot be kept, because {fault}; name an environment variable")
+        raise click.UsageError(
+            f"--key-from: the key cannot be kept, because {fault}; --keep-in file keeps it in a file that you alone "
+            "can read, and --key-from NAME leaves it in an environment variable"
+        )
+    return KeyringEntry(profile)
 
 
 def _variable(name: str) -> str:

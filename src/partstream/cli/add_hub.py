@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.add_answers import kept, key_of
+from partstream.cli.add_answers import kept, key_of, key_place
 from partstream.configuration.adding import Addition, trial_of
 from partstream.configuration.key_keeping import keyring_fault
 from partstream.joining.exchange import join
@@ -70,39 +70,40 @@ def key_of_hub(given: AddAnswers, place: Place, profile: str, questions: Questio
     if given.keyring is not None or given.key_from not in (None, _PROMPT, _READ):
         return key_of(given, place, profile, questions)
     has_variable = any(os.environ.get(name, "").strip() for name in place.preset.key_variables)
-    if given.key_from is None and (has_variable or keyring_fault() or not questions.has_person):
+    if given.key_from is None and (has_variable or not questions.has_person):
         return key_of(given, place, profile, questions)
-    return _typed_key(given.key_from, place, profile, questions)
+    if given.key_from is None and given.keep_in is None and (fault := keyring_fault()):
+        questions.say(
+            f"The key cannot go into a keyring, because {fault}. It goes into a file that you alone can read."
+        )
+        given = replace(given, keep_in="file")
+    return _typed_key(given, place, profile, questions)
 
 
-def _typed_key(key_from: str | None, place: Place, profile: str, questions: Questions) -> KeySource:
-    """Asks for a key or a join code, gives the code for a key, and has the keyring keep it.
+def _typed_key(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+    """Asks for a key or a join code, gives the code for a key, and has that kept.
 
     Raises:
         UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
         ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
         LanguageModelError: The hub cannot be reached, or does not take the code.
     """
-    if fault := keyring_fault():  # before a code is spent that is good once
-        raise click.UsageError(
-            f"{_OPTION}: the key cannot be kept, because {fault}; or open the link in a browser, which shows the key, "
-            f"and put that into the environment variable {place.preset.key_variables[0]}"
-        )
-    if key_from == _READ:
+    kept_in = key_place(given, profile)  # before a code is spent that is good once
+    if given.key_from == _READ:
         typed = sys.stdin.readline().strip()
         if not typed:
             raise click.UsageError(f"{_OPTION}: got nothing on standard input, expected a key or a join code")
     else:
         typed = questions.hidden("Join code, join link or key of the hub", _OPTION, may_be_empty=False)
     if is_hub_key(Secret(typed)):
-        return kept(typed, profile)
+        return kept(typed, kept_in)
     code = _code_for(place, typed)
     questions.say("Giving the join code for a key …")
     hub = trial_of(Addition(profile, {"baseUrl": place.base_url, **place.settings}), os.environ)
     joined = asyncio.run(join(hub, code))
     if joined.person:
         questions.say(f"The hub knows you as {joined.person}.")
-    return kept(joined.key.reveal(), profile, is_once=True)
+    return kept(joined.key.reveal(), kept_in, is_once=True)
 
 
 def _code_for(place: Place, typed: str) -> Secret:

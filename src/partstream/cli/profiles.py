@@ -58,10 +58,10 @@ def command(context: click.Context, *, as_json: bool) -> None:
 @command.command("remove")
 @click.argument("name")
 def remove_profile(name: str) -> None:
-    """Remove the profile NAME from your file, and its key from the keyring where `partstream add` put it there.
+    """Remove the profile NAME from your file, and its key where `partstream add` has kept it.
 
-    A key in an environment variable or in a file stays. The exit code is 0, 1 if the file or the keyring cannot be
-    changed, and 2 if there is no such profile.
+    A key in an environment variable stays, and so does one in a place that you have named yourself. The exit code is 0,
+    1 if the file or the place of the key cannot be changed, and 2 if there is no such profile.
     """
     try:
         file = read_user_file(configuration_file(os.environ))
@@ -82,7 +82,7 @@ def remove_profile(name: str) -> None:
     console = make_console()
     console.print(Text(printable(f"The profile {shown_name(name)} is removed from {file.path}.")))
     if entry is not None:
-        console.print(Text(printable(f"Its key is removed from the keyring, where it was {entry.setting}.")))
+        console.print(Text(printable(f"Its key is removed too: it was in {entry.shown}.")))
 
 
 def _fail(said: str) -> NoReturn:

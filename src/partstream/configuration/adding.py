@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.file_edits import edit_file, with_default_profile, with_profile, without_profile
-from partstream.configuration.key_keeping import KeyringEntry
+from partstream.configuration.key_keeping import KeyFile, KeyringEntry
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.places import PROFILES, read_document
 from partstream.configuration.table import DEFAULT_PROFILE
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from partstream.configuration.key_keeping import KeyPlace
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.secret import Secret
 
 __all__ = ["Addition", "UserFile", "check_profile_name", "free_name", "keep", "read_user_file", "remove", "trial_of"]
 
-_KEYRING: Final = "apiKeyKeyring"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 
 
@@ -51,7 +51,7 @@ class Addition:
     Attributes:
         name: Its name.
         settings: Its settings by name, as TOML holds them; no key is among them.
-        key: The key to be kept in the keyring, or None.
+        key: The key to be kept, or None.
         entry: Where it is kept, or None.
         is_default: Whether it becomes the `defaultProfile`.
     """
@@ -59,7 +59,7 @@ class Addition:
     name: str
     settings: Mapping[str, Any]
     key: Secret | None = None
-    entry: KeyringEntry | None = None
+    entry: KeyPlace | None = None
     is_default: bool = False
 
 
@@ -104,8 +104,8 @@ def trial_of(addition: Addition, environment: Mapping[str, str]) -> GatewayConfi
         ConfigurationError: A setting is of no use.
     """
     settings = dict(addition.settings)
-    if addition.key is not None:
-        settings.pop("apiKeyKeyring", None)
+    if addition.key is not None and addition.entry is not None:
+        settings.pop(addition.entry.name, None)
         settings["apiKey"] = addition.key.reveal()
     settings.pop("defaultModel", None)  # whoever tries a server wants to see all its models
     return load_configuration(group=settings, environment=environment, may_lack_file=True).gateway()
@@ -116,7 +116,7 @@ async def keep(addition: Addition, file: UserFile) -> None:
 
     Raises:
         ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
-        KeyNotKeptError: The keyring does not take the key.
+        KeyNotKeptError: The place of the key does not take it.
         OSError: The file cannot be written.
     """
     text = with_profile(file.path, file.content.decode(), addition.name, addition.settings)
@@ -133,23 +133,24 @@ async def keep(addition: Addition, file: UserFile) -> None:
         raise
 
 
-async def remove(name: str, file: UserFile) -> KeyringEntry | None:
-    """Removes a profile, and its key from the entry of the keyring that :func:`keep` makes, unless another names it.
+async def remove(name: str, file: UserFile) -> KeyPlace | None:
+    """Removes a profile, and its key from the place where :func:`keep` has put it, unless another profile names that.
 
     Returns:
-        The entry that was removed; None if there was none.
+        The place from which the key was removed; None if there was none.
 
     Raises:
         ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
-        KeyNotKeptError: The keyring does not remove the key; the profile is removed.
+        KeyNotKeptError: The key cannot be removed; the profile is.
         OSError: The file cannot be written.
     """
     text = file.content.decode()
     edit_file(file.path, file.content, without_profile(file.path, text, name))
-    entry = KeyringEntry(name)
     document = tomllib.loads(text)
     others = (document, *(one for other, one in document[PROFILES].items() if other != name))
-    own = document[PROFILES][name].get(_KEYRING)
-    if own != entry.setting or any(other.get(_KEYRING) == own for other in others):
+    own = document[PROFILES][name]
+    places: tuple[KeyPlace, ...] = (KeyringEntry(name), KeyFile(name))
+    entry = next((one for one in places if own.get(one.name) == one.setting), None)
+    if entry is None or any(other.get(entry.name) == entry.setting for other in others):
         return None
     return entry if await entry.remove() else None

@@ -1,17 +1,22 @@
-"""Keeps a key in the system's keyring, and puts back what was there when a later step fails."""
+"""Keeps a key in the system's keyring or in a file, and puts back what was there when a later step fails."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.errors import CallerError
 from partstream.settings.errors import shown_name
 from partstream.upstreams.secret import Secret
+from partstream.user_folders import DATA
 
-__all__ = ["KEYRING_SERVICE", "KeyNotKeptError", "KeyringEntry", "keyring_fault"]
+__all__ = ["KEYRING_SERVICE", "KeyFile", "KeyNotKeptError", "KeyPlace", "KeyringEntry", "keyring_fault"]
 
 KEYRING_SERVICE: Final = "partstream"
 """The service under which our entries stand; the user of an entry is the name of a profile."""
@@ -62,12 +67,19 @@ class KeyringEntry:
         user: The user of the entry; the service is :data:`KEYRING_SERVICE`.
     """
 
+    name: ClassVar = "apiKeyKeyring"
+    """The setting that names it."""
     user: str
 
     @property
     def setting(self) -> str:
-        """The value of the setting `apiKeyKeyring` that names it."""
+        """The value of that setting."""
         return f"{KEYRING_SERVICE}/{self.user}"
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return f"the keyring, as {self.setting}"
 
     async def keep(self, key: Secret) -> Secret | None:
         """Keeps a key.
@@ -113,3 +125,93 @@ class KeyringEntry:
             # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
             failure = keyring_fault() or type(error).__name__
         raise KeyNotKeptError(f"the keyring's entry {shown_name(self.setting)}", failure, "a keyring that is open")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A file in the data folder that holds a key, readable for the user alone.
+
+    Attributes:
+        user: The name of the profile; the file is called like it.
+    """
+
+    name: ClassVar = "apiKeyFile"
+    """The setting that names it."""
+    user: str
+
+    @property
+    def setting(self) -> str:
+        """The value of that setting: the path."""
+        return str(DATA.path().absolute() / "keys" / f"{self.user}.key")
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return f"the file {self.setting}, which you alone can read"
+
+    async def keep(self, key: Secret) -> Secret | None:
+        """Keeps a key.
+
+        Returns:
+            The key that was in the file before, for :meth:`put_back`; None if there was none.
+
+        Raises:
+            KeyNotKeptError: The file cannot be written.
+        """
+        before = None
+        try:
+            with suppress(FileNotFoundError):
+                before = Secret(Path(self.setting).read_text(encoding="ascii"))
+            self._write(key)
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from None
+        return before
+
+    async def put_back(self, before: Secret | None) -> None:
+        """Undoes :meth:`keep`.
+
+        Raises:
+            KeyNotKeptError: The file cannot be written.
+        """
+        try:
+            if before is None:
+                Path(self.setting).unlink(missing_ok=True)
+            else:
+                self._write(before)
+        except OSError as error:
+            raise self._failed(error) from None
+
+    async def remove(self) -> bool:
+        """Removes the key; whether there was one.
+
+        Raises:
+            KeyNotKeptError: The file cannot be removed.
+        """
+        try:
+            Path(self.setting).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._failed(error) from None
+        return True
+
+    def _write(self, key: Secret) -> None:
+        """Replaces the file at once; it is never readable for others."""
+        path = Path(self.setting)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, written = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(key.reveal())
+            os.replace(written, path)
+        except BaseException:
+            Path(written).unlink(missing_ok=True)
+            raise
+
+    def _failed(self, error: Exception) -> KeyNotKeptError:
+        got = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        return KeyNotKeptError(f"the file {self.setting}", got, "a folder that can be written")
+
+
+KeyPlace: TypeAlias = KeyringEntry | KeyFile
+"""Where a key is kept."""

@@ -55,8 +55,8 @@ reload, too, it has to be opened again.</p>
 <p><a class="button" data-scheme="vscode" href="#steps">Open in VS Code</a>
 <a data-scheme="vscode-insiders" href="#steps">VS Code Insiders</a></p></li>
 <li data-spent><h2>In a terminal</h2>
-<p>This asks for the code, and keeps the key in the keyring of your system. Then <code>partstream chat</code> asks the
-hub.</p>
+<p>This asks for the code, and keeps the key in the keyring of your system; where there is none, in a file that you
+alone can read. Then <code>partstream chat</code> asks the hub.</p>
 {_command("add", f"partstream add hub {_HUB}", "the command")}
 <p>The code, which goes into the question and never into the command:</p>
 {_command("code", "<span data-code></span>", "the code")}</li>
