@@ -12,6 +12,8 @@ export const WIRE_MODELS = {
   gemini: "Gemini of the Replay",
   ollama: "Llama of the Replay",
 };
+/** The model of a provider file that a group names, with a value for it; the group has no key at first. */
+export const FORECAST = { group: "Weather", model: "Forecast", price: "$0.01 an answer", city: "Porto" };
 export const MAX_INPUT_TOKENS = 100_000;
 export const MAX_OUTPUT_TOKENS = 8_000;
 export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };
@@ -45,6 +47,13 @@ export function groups({ upstream }) {
       baseUrl: upstream.urls["ai-gateway"],
       protocol: "ai-gateway",
       models: [{ id: "made/up", name: GATEWAY_MODEL, family: "gateway", ...limits }],
+    },
+    {
+      name: FORECAST.group,
+      vendor: "partstream",
+      baseUrl: "",
+      provider: join(ROOT, "examples/providers/keyed.py"),
+      city: FORECAST.city,
     },
     ...Object.entries(WIRE_MODELS).map(([protocol, name]) => ({
       name: `Wire ${protocol}`,

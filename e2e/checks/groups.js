@@ -1,8 +1,10 @@
 /** Groups of models as a person adds them in VS Code's own editor of models, and what its table says of them. */
 import assert from "node:assert/strict";
 import { KEY } from "../driver/upstream.js";
-import { MODEL } from "./configuration.js";
+import { until } from "../driver/wait.js";
+import { FORECAST, MODEL } from "./configuration.js";
 
+const KEY_OF_FORECAST = "k-of-the-forecast-51";
 const isAgentRequest = ({ body }) => body.tools?.length > 0;
 
 export const GROUP_CHECKS = [
@@ -60,6 +62,65 @@ export const GROUP_CHECKS = [
       const refused = lines.filter((line) => line.includes("the provider Bad key could not list its models"));
       assert.equal(refused.length, 1, lines.slice(-40).join("\n"));
       assert.ok(!lines.some((line) => line.includes(KEY)), "a key is in the log");
+    },
+  },
+  {
+    name: "groups: the picker's row of a model shows its price",
+    async run({ panel, screenshot }) {
+      await panel.openPicker(FORECAST.model);
+      const row = await panel.rowInPicker(FORECAST.model);
+      await screenshot("picker-price");
+      await panel.page.keyboard.press("Escape");
+      assert.ok(row.includes(FORECAST.price), row);
+      return row.replaceAll("\n", " / ");
+    },
+  },
+  {
+    name: "groups: a provider file that a group names gets the key and the values of the group",
+    async run({ panel, models, server, screenshot }) {
+      await panel.newChat();
+      await panel.pickModel(FORECAST.model);
+      assert.match(await panel.ask("Which city?"), /needs a key: choose Update API Key at the gear/);
+      await screenshot("group-without-key");
+      await models.open();
+      await models.updateKey(FORECAST.group, KEY_OF_FORECAST);
+      await models.shows(FORECAST.model);
+      await models.close();
+      await panel.newChat();
+      await panel.pickModel(FORECAST.model);
+      const answer = await panel.ask("Which city?");
+      await screenshot("group-with-key");
+      assert.match(answer, new RegExp(`for ${FORECAST.city}, with a key of ${KEY_OF_FORECAST.length} characters`));
+      assert.ok(!server.readOutputChannel().includes(KEY_OF_FORECAST), "a key is in the log");
+      await panel.newChat();
+      await panel.pickModel(MODEL);
+    },
+  },
+  {
+    name: "groups: VS Code's own menu of a group renames it, changes its key and deletes it",
+    async run({ panel, models, wizard, server, screenshot }) {
+      const nameOf = () => server.readGroups().map(({ name }) => name);
+      await models.open();
+      const items = await models.gearOf(FORECAST.group, () => screenshot("group-gear"));
+      for (const wanted of ["Rename", "Update API Key", "Delete"]) {
+        assert.ok(
+          items.some((item) => item.startsWith(wanted)),
+          `${wanted} is not among ${items.join(", ")}`,
+        );
+      }
+      await models.manage(FORECAST.group);
+      await wizard.shows(/Rename, Update API Key and Delete are at the gear/);
+      await screenshot("group-manage");
+      await wizard.close();
+      await models.rename(FORECAST.group, "Climate");
+      await models.shows("Climate");
+      assert.ok(nameOf().includes("Climate") && !nameOf().includes(FORECAST.group), nameOf().join());
+      await models.delete("Climate");
+      await panel.answerDialog("Climate", /Yes|Delete/, () => screenshot("group-deleting"));
+      await until("the group to be gone", async () => !(await models.text()).includes("Climate"));
+      assert.ok(!nameOf().includes("Climate"), nameOf().join());
+      await models.close();
+      return items.join(", ");
     },
   },
 ];

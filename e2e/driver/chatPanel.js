@@ -103,6 +103,11 @@ export class ChatPanel {
     );
   }
 
+  /** What the opened picker says in the row of a model. */
+  async rowInPicker(name, group) {
+    return (await this.#pickerRow(name, group)).innerText();
+  }
+
   /** Opens the picker with all models, also those that VS Code puts behind another row. */
   async openWholePicker() {
     await this.openPicker("");

@@ -50,13 +50,56 @@ export class ModelsEditor {
 
   /** Gives a group another key, at its gear. */
   async updateKey(group, key) {
-    const row = this.#page.locator(`${EDITOR} .monaco-list-row`, { hasText: group }).first();
+    await this.#chooseAtGear(group, "Update API Key");
+    await this.#write(key);
+  }
+
+  /** Gives a group another name, at its gear. */
+  async rename(group, name) {
+    await this.#chooseAtGear(group, "Rename");
+    await this.#write(name);
+  }
+
+  /** Begins to delete a group, at its gear: VS Code asks before it does. */
+  async delete(group) {
+    await this.#chooseAtGear(group, "Delete");
+  }
+
+  /** Opens the menu of a group's gear, and gives what can be chosen there, after `look`. */
+  async gearOf(group, look) {
+    await this.#openGear(group);
+    await look();
+    const items = await this.#page.getByRole("menuitem").allInnerTexts();
+    await this.#page.keyboard.press("Escape");
+    return items.map((item) => item.trim()).filter((item) => item !== "");
+  }
+
+  /** Chooses *Manage …* in the menu behind the right button of the mouse. */
+  async manage(group) {
+    await this.#row(group).click({ button: "right" });
+    await this.#page.getByRole("menuitem", { name: "Manage" }).hover();
+    await this.#page.keyboard.press("Enter");
+  }
+
+  async #chooseAtGear(group, item) {
+    await this.#openGear(group);
+    await this.#page.getByRole("menuitem", { name: item }).hover();
+    await this.#page.keyboard.press("Enter");
+  }
+
+  async #openGear(group) {
+    const row = this.#row(group);
     await row.hover();
     await row.locator(".codicon-gear").click();
-    await this.#page.getByRole("menuitem", { name: "Update API Key" }).hover();
-    await this.#page.keyboard.press("Enter");
+  }
+
+  #row(group) {
+    return this.#page.locator(`${EDITOR} .monaco-list-row`, { hasText: group }).first();
+  }
+
+  async #write(text) {
     await this.#palette.input.waitFor();
-    await this.#palette.input.fill(key);
+    await this.#palette.input.fill(text);
     await this.#page.keyboard.press("Enter");
   }
 }

@@ -27,7 +27,7 @@ import { editGroups, readGroups, readSettings, VENDOR } from "./vscodeApi";
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
 
-/** What VS Code's own *Manage* beside a group leads to, by labels; the rest is at the gear of the group. */
+/** What VS Code's own *Manage* behind the right button of the mouse leads to; the rest is at the gear of the group. */
 function management(): readonly Item<string>[] {
   return [
     { label: l10n.t("Add Models…"), description: l10n.t("from another server"), value: "partstream.addModels" },
@@ -46,7 +46,7 @@ export async function manage(): Promise<void> {
   const reply = await new VSCodeDialog().choose({
     ...heading,
     placeholder: l10n.t("What to manage?"),
-    prompt: "",
+    prompt: l10n.t("Rename, Update API Key and Delete are at the gear in the row of the group."),
     sections,
   });
   if (reply.kind === "answer") await vscode.commands.executeCommand(reply.value);

@@ -87,6 +87,7 @@ test("VS Code starts the extension for a link to it, and for a page that comes b
 test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
   const [provider] = contributes.languageModelChatProviders;
   assert.equal(provider?.managementCommand, "partstream.manage");
+  assert.ok(contributes.commands.some(({ command }) => command === provider.managementCommand));
   assert.deepEqual(Object.keys(provider.configuration.properties), ["baseUrl", "protocol", "apiKey"]);
 });
 

@@ -120,6 +120,8 @@ class RequestOptions:
             host and never reach an upstream.
         model_configuration: The person's choices for the model in VS Code (reasoning effort, ...), by name.
         request_initiator: The id of the extension that sends the request, or None.
+        configuration: The keys and values of the group in VS Code that the provider answers for, its API key included;
+            empty outside of a group. No `repr` shows it.
 
     Raises:
         InvalidArgumentError: An argument has another type.
@@ -136,6 +138,7 @@ class RequestOptions:
     model_options: Mapping[str, Any] = field(default_factory=dict)
     model_configuration: Mapping[str, Any] = field(default_factory=dict)
     request_initiator: str | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __init__(
         self,
@@ -144,12 +147,14 @@ class RequestOptions:
         model_options: Mapping[str, Any] | None = None,
         model_configuration: Mapping[str, Any] | None = None,
         request_initiator: str | None = None,
+        configuration: Mapping[str, Any] | None = None,
     ) -> None:
         _set(self, "tools", sequence_of("RequestOptions.tools", tools, Tool, "a Tool"))
         _set(self, "tool_mode", tool_mode)
         _set(self, "model_options", {} if model_options is None else model_options)
         _set(self, "model_configuration", {} if model_configuration is None else model_configuration)
         _set(self, "request_initiator", request_initiator)
+        _set(self, "configuration", {} if configuration is None else configuration)
         check_fields(self, _OPTIONS)
 
 
@@ -166,6 +171,7 @@ _OPTIONS: Final = {
     "model_options": MAPPING,
     "model_configuration": MAPPING,
     "request_initiator": _OPTIONAL_TEXT,
+    "configuration": MAPPING,
 }
 
 

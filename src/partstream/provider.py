@@ -72,7 +72,7 @@ class ModelFields(TypedDict, total=False):
     maxContextWindowTokens: int
     multiplierNumeric: float
     pricing: str
-    """The price in words, for the hover."""
+    """The price in a few words: the row of the picker has them beside the model's name."""
     priceCategory: str
     """`low`, `medium`, `high` or `very_high`."""
     inputCost: float
@@ -248,8 +248,13 @@ class LanguageModelChatProvider(ABC):
     ) -> Sequence[LanguageModelChatInformation]:
         """Lists the models.
 
+        An implementation may have one more parameter with a default, `configuration`: a host that knows groups, such as
+        VS Code, then hands in the keys and values of the group by this name. A changed group gets a new provider.
+
         Args:
-            silent: Whether the provider must not ask the person for anything, such as a key.
+            silent: Whether the provider must not ask the person for anything, such as a key. A provider without a key
+                then lists no model; otherwise it raises :meth:`LanguageModelError.no_permissions`, whose message VS
+                Code shows.
             token: Cancelled when the host no longer waits for the list.
         """
 

@@ -55,7 +55,7 @@ def test_a_model_that_declares_all_is_shown_with_all():
         "longContextOutputCost": 2250,
         "longContextCacheCost": 30,
         "longContextCacheWriteCost": 375,
-        "pricing": "$3 input, $15 output, $0.3 cache read per 1M tokens",
+        "pricing": "$3 / $15",
     }
 
 

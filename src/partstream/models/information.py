@@ -123,7 +123,7 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
         if longer is not None:
             costs[f"longContext{name}Cost"] = _credits(longer)
     if pricing.input is not None or pricing.output is not None:
-        costs["pricing"] = _pricing_sentence(pricing)
+        costs["pricing"] = _price(pricing)  # in the row of the picker, beside the name, which a sentence would cut
     return costs
 
 

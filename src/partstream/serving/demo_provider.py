@@ -46,7 +46,7 @@ DEMO_MODEL: Final = LanguageModelChatInformation(
     detail="built in",
     capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
     # In cents for a million tokens: a price that nobody pays, so that a budget of money can be tried.
-    extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 input, $5 output per 1M tokens"},
+    extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 / $5"},
 )
 
 _TOPIC: Final = re.compile(r"weather|forecast|temperature", re.IGNORECASE)

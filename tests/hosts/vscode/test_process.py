@@ -438,6 +438,54 @@ def test_a_group_with_a_provider_file_is_served_by_it(write):
         assert sidecar.text(request_id) == "hi"
 
 
+GROUPED = """
+from partstream import LanguageModelChatInformation, LanguageModelChatProvider, LanguageModelError, TextPart
+
+class Shop(LanguageModelChatProvider):
+    async def provide_language_model_chat_information(self, silent, token, configuration=None):
+        if "apiKey" not in configuration:
+            if silent:
+                return []
+            raise LanguageModelError.no_permissions("Enter the key of the shop.")
+        return [LanguageModelChatInformation(configuration["city"], "Shop", "shop", "1", 8000, 1000)]
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        asked = options.configuration
+        progress.report(TextPart(f"{asked['city']}, {len(asked['apiKey'])} characters, {sorted(asked)}"))
+        print(options)
+
+    async def provide_token_count(self, model, text, token):
+        return 1
+"""
+
+
+def test_a_provider_of_a_group_gets_its_keys_and_values_for_the_list_and_for_each_answer(write):
+    configuration = {"provider": str(write(GROUPED)), "apiKey": "sk-of-the-shop", "city": "Lisbon"}
+    group = {"id": "g", "name": "Shop", "configuration": configuration}
+    with running() as sidecar:
+        assert [model["id"] for model in sidecar.information(group)["models"]] == ["Lisbon"]
+        request_id = sidecar.respond("Lisbon", "hi", group=group)
+        assert sidecar.wait(request_id).error is None
+        assert sidecar.text(request_id) == "Lisbon, 14 characters, ['apiKey', 'city']"
+        moved = {**group, "configuration": {**configuration, "city": "Porto"}}
+        assert [model["id"] for model in sidecar.information(moved)["models"]] == ["Porto"]
+        sidecar.notify("exit")
+        sidecar.end()
+        assert "RequestOptions(" in sidecar.errors
+        assert "sk-of-the-shop" not in str(sidecar.messages) + sidecar.errors
+
+
+@pytest.mark.parametrize(("silent", "errors"), [(True, []), (False, ["Enter the key of the shop."])])
+def test_a_provider_without_its_key_says_so_only_where_it_may_ask(write, silent, errors):
+    group = {"id": "g", "name": "Shop", "configuration": {"provider": str(write(GROUPED)), "city": "Lisbon"}}
+    with running() as sidecar:
+        result = sidecar.information(group, silent=silent)
+        assert result["models"] == []
+        assert [(error["message"], error["code"]) for error in result["errors"]] == [
+            (message, "NoPermissions") for message in errors
+        ]
+
+
 ANSWERS = """
 @chat_model(name="Answers")
 async def provider(messages, options):

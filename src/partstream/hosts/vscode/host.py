@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
@@ -48,6 +49,8 @@ __all__ = ["LIST_SECONDS", "ProviderHost"]
 
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
+
+_NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _MOST_ERRORS: Final = 3
 """The most errors of one provider that a list of models names; the log has all."""
@@ -160,6 +163,7 @@ class ProviderHost:
         messages = unsealed(_decode_messages(params["messages"]))
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
+        options = replace(options, configuration=hosted.configuration)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         sealed = SealedState(progress) if params["options"].get("includeEncryptedThinking") else None
         async with hosted.using(generation):
@@ -257,11 +261,20 @@ class ProviderHost:
         configuration = group["configuration"]
         source = configuration.get(PROVIDER_KEY)
         if isinstance(source, str) and source:
-            return self._host(group["id"], "", group.get("name") or default_name(source), self._loader_of(source))
+            name = group.get("name") or default_name(source)
+            said = {key: value for key, value in configuration.items() if key != PROVIDER_KEY}
+            return self._host(group["id"], "", name, self._loader_of(source), said)
         gateway = GatewayLoader(configuration, self._surroundings, group.get("name"))
         return self._host(group["id"], "", gateway.name, gateway)
 
-    def _host(self, group: str | None, prefix: str, name: str, loader: ProviderLoader) -> HostedProvider:
+    def _host(
+        self,
+        group: str | None,
+        prefix: str,
+        name: str,
+        loader: ProviderLoader,
+        configuration: Mapping[str, Any] = _NO_CONFIGURATION,
+    ) -> HostedProvider:
         loads = count()
 
         def did_load(problem: wire.LoadProblem | None) -> None:
@@ -278,6 +291,7 @@ class ProviderHost:
             lambda: self._listener.models_did_change(group),
             lambda ids: self._listener.token_counts_did_change(group, [_qualified(prefix, one) for one in ids]),
             did_load,
+            configuration,
         )
 
     def _of_group(self, group: wire.Group) -> HostedProvider:

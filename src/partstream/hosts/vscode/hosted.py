@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import sequence_of
@@ -31,7 +32,7 @@ from partstream.tokens.sourced import CorrectsTokenCounts
 from partstream.user_code import logged_error, said_by
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Sized
+    from collections.abc import AsyncIterator, Callable, Sequence, Sized
     from pathlib import Path
 
     from partstream.cancellation import CancellationToken
@@ -44,6 +45,10 @@ __all__ = ["MOST_MODELS", "Generation", "HostedProvider"]
 
 MOST_MODELS: Final = 10_000
 """The most models of a provider; the largest servers list about a thousand."""
+
+_CONFIGURATION: Final = "configuration"
+"""The parameter of the method that lists models, for those that want what their group says."""
+_NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -123,6 +128,7 @@ class HostedProvider:
 
     Attributes:
         name: The provider's name in logs and errors.
+        configuration: The keys and values of the group; empty for a provider of the settings.
 
     Args:
         name: The provider's name in logs and errors.
@@ -130,6 +136,7 @@ class HostedProvider:
         on_did_change: Called when the list of models may have changed, but not while the models are being listed.
         on_did_correct: Called with the ids of models whose counts of texts have changed.
         on_did_load: Called after each load, with the problem if the source could not be loaded.
+        configuration: The keys and values of the group, for a provider whose list depends on them.
     """
 
     def __init__(
@@ -139,10 +146,12 @@ class HostedProvider:
         on_did_change: Callable[[], None],
         on_did_correct: Callable[[list[str]], None] = lambda ids: None,
         on_did_load: Callable[[wire.LoadProblem | None], None] = lambda problem: None,
+        configuration: Mapping[str, Any] = _NO_CONFIGURATION,
     ) -> None:
         self.name = name
         self._loader = loader
         self._on_did_load = on_did_load
+        self.configuration = configuration
         self._list_log = _ListLog()
         self._on_did_change = on_did_change
         self._on_did_correct = on_did_correct
@@ -323,7 +332,10 @@ class HostedProvider:
     ) -> Sequence[LanguageModelChatInformation]:
         self._listing += 1
         try:
-            listed: Any = await generation.provider.provide_language_model_chat_information(silent, token)
+            list_models: Any = generation.provider.provide_language_model_chat_information
+            takes_it = _CONFIGURATION in inspect.signature(list_models).parameters
+            given_beside = {_CONFIGURATION: self.configuration} if takes_it else {}
+            listed: Any = await list_models(silent, token, **given_beside)
             given = islice(listed, MOST_MODELS + 1) if isinstance(listed, Iterable) else listed
             what = "a LanguageModelChatInformation"
             models = sequence_of("the list of models", given, LanguageModelChatInformation, what)
