@@ -15,7 +15,12 @@ from offences import assert_none
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRIBUTES = MANIFEST["contributes"]
-COMMANDS = {f"{command['category']}: {command['title']}" for command in CONTRIBUTES["commands"]}
+HIDDEN = {item["command"] for item in CONTRIBUTES["menus"]["commandPalette"] if item["when"] == "false"}
+COMMANDS = {
+    f"{command['category']}: {command['title']}"
+    for command in CONTRIBUTES["commands"]
+    if command["command"] not in HIDDEN
+}
 GROUP = CONTRIBUTES["languageModelChatProviders"][0]["configuration"]
 GROUP_KEYS = {*GROUP["properties"], *GROUP["allOf"][0]["properties"]}
 PAGE = (ROOT / "docs/vscode.md").read_text(encoding="utf-8")

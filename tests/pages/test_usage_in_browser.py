@@ -46,12 +46,35 @@ def test_the_page_is_accessible_in_light_and_dark(browser_page: Page, tmp_path: 
     assert axe_findings(browser_page, "color-contrast") == []
 
 
-def test_a_narrow_page_scrolls_in_its_plots_and_tables_alone(browser_page: Page, tmp_path: Path):
-    browser_page.set_viewport_size({"width": 320, "height": 640})
+_CUT = """(width) => [...document.querySelectorAll(".scroll, .scroll td, .scroll th, .scroll text")]
+  .filter((one) => one.getClientRects().length > 0 && !one.closest("thead"))
+  .filter((one) => one.getBoundingClientRect().right > width || (one.scrollWidth ?? 0) > (one.clientWidth ?? 0) + 1)
+  .map((one) => one.ariaLabel ?? one.textContent)"""
+"""What stands beyond the right edge of the window, or scrolls."""
+
+
+@pytest.mark.parametrize("width", [320, 400])
+def test_a_narrow_page_shows_plots_and_tables_whole(width: int, browser_page: Page, tmp_path: Path):
+    browser_page.set_viewport_size({"width": width, "height": 640})
     open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
-    assert browser_page.evaluate("document.documentElement.scrollWidth") == 320
-    plot = browser_page.get_by_role("group", name="Tokens a day, plot")
-    assert plot.evaluate("(region) => region.scrollWidth > region.clientWidth")
+    browser_page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert browser_page.evaluate("document.documentElement.scrollWidth") == width
+    assert browser_page.evaluate(_CUT, width) == []
+    size = "(text) => Number.parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a"
+    assert browser_page.locator(".tick").first.evaluate(size) > 8
+
+
+def test_a_narrow_page_says_of_each_number_what_it_is_and_its_tables_stay_tables(browser_page: Page, tmp_path: Path):
+    browser_page.set_viewport_size({"width": 400, "height": 640})
+    open_file(browser_page, usage_html(_short_view(), NOW, Hashes()), tmp_path)
+    table = browser_page.get_by_role("table", name="Days", exact=True)
+    [day, *numbers] = table.get_by_role("row").nth(1).locator("th, td").all()
+    assert day.inner_text() == "2026-03-04"
+    said = "(cell) => getComputedStyle(cell, '::before').content"
+    assert [one.evaluate(said) for one in numbers[:2]] == ['"answers "', '"input "']
+    assert table.get_by_role("columnheader", name="answers").count() == 1
+    assert table.get_by_role("rowheader", name="2026-03-04").count() == 1
+    assert axe_findings(browser_page) == []
 
 
 def test_everything_can_be_reached_with_the_keyboard(browser_page: Page, tmp_path: Path):

@@ -32,9 +32,12 @@ def table(
 ) -> Iterator[str]:
     """A table without its empty columns.
 
+    Each cell has the name of its column with it, and the roles of a table are written out: a narrow page may show a row
+    as a block of lines, which keeps no browser from seeing a table.
+
     Args:
         title: What the table shows, as text.
-        names: The names of the columns, as HTML.
+        names: The names of the columns, as HTML without tags.
         rows: The cells as HTML; the first of a row names it.
         of_text: The names of the columns that hold texts; the others hold numbers.
         foot: The cells of a last row that adds the others up, or None.
@@ -44,21 +47,26 @@ def table(
         return
     columns = [number for number in range(len(names)) if any(row[number] for row in rows)]
     kinds = ["" if names[number] in of_text else ' class="number"' for number in columns]
-    head = "".join(f'<th scope="col"{kind}>{names[number]}</th>' for number, kind in zip(columns, kinds, strict=True))
-    yield f'<div class="scroll" tabindex="0" role="group" aria-label="{text(title)}, table"><table>'
-    yield f'<caption class="unseen">{text(title)}</caption><thead><tr>{head}</tr></thead><tbody>'
+    head = "".join(
+        f'<th scope="col" role="columnheader"{kind}>{names[number]}</th>'
+        for number, kind in zip(columns, kinds, strict=True)
+    )
+    kinds = [f'{kind} data-column="{names[number]}"' for number, kind in zip(columns, kinds, strict=True)]
+    yield f'<div class="scroll" tabindex="0" role="group" aria-label="{text(title)}, table"><table role="table">'
+    yield f'<caption class="unseen">{text(title)}</caption>'
+    yield f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">'
     for row in rows:
         yield _row(row, columns, kinds)
     yield "</tbody>"
     if foot is not None:
-        yield f"<tfoot>{_row(foot, columns, kinds)}</tfoot>"
+        yield f'<tfoot role="rowgroup">{_row(foot, columns, kinds)}</tfoot>'
     yield "</table></div>"
 
 
 def _row(row: Sequence[str], columns: Sequence[int], kinds: Sequence[str]) -> str:
     first, *others = [(row[number], kind) for number, kind in zip(columns, kinds, strict=True)]
-    cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in others)
-    return f'<tr><th scope="row"{first[1]}>{first[0]}</th>{cells}</tr>'
+    cells = "".join(f'<td role="cell"{kind}>{cell}</td>' for cell, kind in others)
+    return f'<tr role="row"><th scope="row" role="rowheader"{first[1]}>{first[0]}</th>{cells}</tr>'
 
 
 def figure(caption: str, plot: str, pieces: Sequence[Piece]) -> str:

@@ -57,7 +57,9 @@ def usage_html(view: UsageView, now: datetime, policy: Policy, *, follows: bool 
         policy: How the page names what it allows.
         follows: Whether the page takes newer pages from the webview that it stands in.
     """
-    body = "\n".join(("<main>", *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now)))
+    body = "\n".join(
+        ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
+    )
     body = f'{PATTERNS}\n{body}\n<p class="quiet">{text(_FOOTNOTE)}</p>\n</main>'
     scripts = ("".join(resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
     if follows:
