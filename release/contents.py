@@ -29,8 +29,10 @@ _OF_EXTENSION: Final = frozenset(
         "extension/readme.md",
     }
 )
-"""Single files of the .vsix; beside them are only the media and the libraries."""
+"""Single files of the .vsix; beside them are only the media, the pages of the docs and the libraries."""
 _MEDIA: Final = "extension/media/"
+_PAGES: Final = "extension/docs/"
+_OF_PAGES: Final = frozenset({".md", ".webp"})
 _LIBRARIES: Final = "extension/bundled/libs/"
 _PACKAGES: Final = frozenset({"partstream", *(name.replace("-", "_") for name in BUNDLED)})
 
@@ -109,8 +111,10 @@ def faults_of_sdist(names: Iterable[str]) -> list[str]:
 def _fault_of_vsix(name: str) -> str:
     if name in _OF_EXTENSION or name.startswith(_MEDIA):
         return ""
+    if name.startswith(_PAGES):
+        return "" if PurePosixPath(name).suffix in _OF_PAGES else "neither a page nor a picture of one"
     if not name.startswith(_LIBRARIES):
-        return "neither the extension's own, nor a picture, nor a library"
+        return "neither the extension's own, nor a picture, nor a page, nor a library"
     package = _package(name)
     if package not in _PACKAGES:
         return f"{package} is not among the packages that the sidecar imports"

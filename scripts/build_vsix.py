@@ -204,6 +204,9 @@ def _pack(version: str, folder: Path) -> Path:
     # VS Code shows it beside the README. The pages that it links to are not in the package.
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     (EXTENSION / "CHANGELOG.md").write_text(_RELATIVE_LINK.sub(r"\1", changes), encoding="utf-8")
+    from carried_pages import write_carried_pages  # noqa: PLC0415 - beside this script, which others import as a module
+
+    write_carried_pages(ROOT / "docs", EXTENSION / "docs")
     _run("npm", "run", "--silent", "package", "--", "--out", str(target), folder=EXTENSION)
     with zipfile.ZipFile(target) as archive:
         compiled = [name for name in archive.namelist() if Path(name).suffix in COMPILED]

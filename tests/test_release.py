@@ -135,7 +135,7 @@ def test_a_package_that_is_written_anew_is_the_same_whatever_its_order_dates_and
 
 
 def test_the_extension_with_a_picture_and_its_libraries_may_be_packed():
-    names = [*LIBRARIES, "extension/package.json", "extension/changelog.md", "extension/media/a.png"]
+    names = [*LIBRARIES, "extension/package.json", "extension/changelog.md", "extension/media/a.png", "extension/docs/pictures/a.webp"]
     assert faults_of_vsix(names) == []
 
 
@@ -147,8 +147,9 @@ def test_an_extension_without_a_bundled_package_is_refused():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("extension/src/extension.ts", "neither the extension's own, nor a picture, nor a library"),
-        ("extension/dist/extension.js.map", "neither the extension's own, nor a picture, nor a library"),
+        ("extension/src/extension.ts", "neither the extension's own, nor a picture, nor a page, nor a library"),
+        ("extension/dist/extension.js.map", "neither the extension's own, nor a picture, nor a page, nor a library"),
+        ("extension/docs/film.mp4", "neither a page nor a picture of one"),
         ("extension/bundled/libs/click/core.py", "click is not among the packages that the sidecar imports"),
         (
             "extension/bundled/libs/rich-15.0.dist-info/METADATA",

@@ -173,7 +173,7 @@ export class Application {
     "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.manage": manage,
     "partstream.testConnection": () => this.#troubles.test.run(),
-    "partstream.help": help,
+    "partstream.help": () => help(this.context.extensionUri),
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
     "partstream.restart": () => this.#restart(),

@@ -6,6 +6,8 @@ import type { Item, ListPage } from "./addModels/dialog";
 export interface HelpCommand {
   readonly command: string;
   readonly argument?: string;
+  /** A page of the docs that the extension carries, which the command gets by its place. */
+  readonly page?: string;
 }
 
 interface Help extends Item<HelpCommand> {
@@ -68,8 +70,8 @@ const documentation = (): readonly Help[] => [
   },
   {
     label: l10n.t("Documentation"),
-    description: l10n.t("commands and settings"),
-    value: to("extension.open", "partstream.partstream"),
+    description: l10n.t("all pages, also without a network"),
+    value: { command: "markdown.showPreview", page: "index.md" },
   },
 ];
 

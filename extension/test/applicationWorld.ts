@@ -81,6 +81,7 @@ export function start(
   activate({
     subscriptions: [],
     extensionPath: folder,
+    extensionUri: { fsPath: folder },
     globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
     extension: { id: "partstream.partstream", packageJSON: { version: "0.1.0", ...manifest } },
     globalState: {

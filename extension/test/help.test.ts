@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { models, NEW, OLD, start, until } from "./applicationWorld";
+import { folder, models, NEW, OLD, start, until } from "./applicationWorld";
 import { nextBox } from "./vscodeBoxes";
 import { set, shownItem, world } from "./vscodeModule";
 
@@ -21,6 +21,14 @@ test("Help opens the walkthrough of this extension", async () => {
   (await nextBox()).choose("Get Started");
   await running;
   assert.deepEqual(world.opened, ["workbench.action.openWalkthrough partstream.partstream#start"]);
+});
+
+test("Help opens the pages that the extension carries, which need no network", async () => {
+  start();
+  const running = help();
+  (await nextBox()).choose("Documentation");
+  await running;
+  assert.deepEqual(world.opened, [`markdown.showPreview ${folder}/docs/index.md`]);
 });
 
 test("in a folder that is not trusted Help offers all but answers to look at", async () => {

@@ -248,7 +248,9 @@ export const commands = {
   getCommands: () => Promise.resolve([...world.commands.keys(), ...(world.canAddGroups ? [ADD_GROUP] : [])]),
   executeCommand: (id: string, argument?: unknown, value?: unknown) => {
     if (id === "setContext") return Promise.resolve(void world.contexts.set(argument as string, value));
-    world.opened.push(typeof argument === "string" ? `${id} ${argument}` : id);
+    const { fsPath } = (argument ?? {}) as { fsPath?: string };
+    const shown = fsPath ?? (typeof argument === "string" ? argument : undefined);
+    world.opened.push(shown === undefined ? id : `${id} ${shown}`);
     if (id === ADD_GROUP) world.groups.push(argument);
     return Promise.resolve(world.commands.get(id)?.());
   },

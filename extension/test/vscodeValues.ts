@@ -14,7 +14,7 @@ export const Uri = {
   from: (parts: { scheme: string; path: string }) => parts,
   file: (fsPath: string) => ({ fsPath }),
   parse: (text: string) => text,
-  joinPath: ({ fsPath }: { fsPath: string }, name: string) => ({ fsPath: posix.join(fsPath, name) }),
+  joinPath: ({ fsPath }: { fsPath: string }, ...names: string[]) => ({ fsPath: posix.join(fsPath, ...names) }),
 };
 export class Position {
   constructor(readonly line: number) {}
