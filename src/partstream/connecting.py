@@ -218,7 +218,7 @@ def _configuration(
         api_key=(Secret(api_key) if api_key else None) if isinstance(api_key, str) else api_key,
         headers=headers or {},
         allow_insecure_http=allow_insecure_http,
-        stream=StreamOptions(call_id_prefix=""),  # no other server is asked, so no ids can collide
+        stream=StreamOptions(),  # no other server is asked, so no ids can collide
         selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
     )
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partstream.parts import TextPart, ThinkingPart
 
 __all__ = [
+    "GATEWAY_CALL_ID_PREFIX",
     "Asked",
     "CitationMode",
     "EndingStream",
@@ -163,6 +164,11 @@ class ThinkTags(Choice):
     STARTS_INSIDE = "starts-inside", "Before `</think>`: the model's template has said the opening tag"
 
 
+GATEWAY_CALL_ID_PREFIX: Final = "gw-"
+"""What a gateway puts before every call id, and takes off again on the way to the server: it keeps the calls of several
+servers in one conversation of VS Code apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """How an adapter renders an answer.
@@ -170,8 +176,8 @@ class StreamOptions:
     Attributes:
         thinking: How to render reasoning.
         citations: How to render citations.
-        call_id_prefix: The prefix of every call id, which keeps the calls of several providers in one conversation
-            apart; removed again on the way to the upstream. May be empty.
+        call_id_prefix: The prefix of every call id; none by default, so that a program finds the ids of its server. A
+            gateway puts :data:`GATEWAY_CALL_ID_PREFIX` there.
         files: What to make of files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it gives
             the address, and whoever has the connection fetches the file.
         think_tags: Where the text of an answer holds thinking; no matter for protocols that have a place for it.
@@ -180,12 +186,12 @@ class StreamOptions:
     Example:
         >>> from partstream import StreamOptions, ThinkingMode
         >>> StreamOptions(thinking=ThinkingMode.OFF).call_id_prefix
-        'gw-'
+        ''
     """
 
     thinking: ThinkingMode = ThinkingMode.PART
     citations: CitationMode = CitationMode.INLINE
-    call_id_prefix: str = "gw-"
+    call_id_prefix: str = ""
     files: FileMode = FileMode.LINK
     think_tags: ThinkTags = ThinkTags.TAGS
     executed_code: ExecutedCode = ExecutedCode.TEXT

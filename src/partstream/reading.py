@@ -50,7 +50,7 @@ def read_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
     protocol: str = DEFAULT_PROTOCOL,
-    options: StreamOptions = StreamOptions(call_id_prefix=""),  # noqa: B008 - immutable
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
     on_unmapped: _OnUnmapped = _nobody,
 ) -> Iterator[_Yielded] | AsyncIterator[_Yielded]:
     """Reads the bytes of one answer.
@@ -67,7 +67,7 @@ def read_stream(
         chunks: The bytes in pieces of any size, or all bytes at once. For an asynchronous iterable, the result is
             asynchronous too.
         protocol: The name of the wire protocol, one of :data:`partstream.PROTOCOLS`.
-        options: How to render the answer. By default, call ids have no prefix.
+        options: How to render the answer.
         on_unmapped: Called with each event that no part can represent.
 
     Yields:

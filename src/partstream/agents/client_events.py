@@ -47,12 +47,13 @@ _logger = logging.getLogger("partstream.agents")
 
 _MOST_LOOKED_AT: Final = 20
 """The most events that are kept until one shows which protocol they are of."""
-_AS_SENT: Final = StreamOptions(call_id_prefix="")
-"""Results go back to the program's own client, which knows its call ids without a prefix."""
 
 
 async def from_events(
-    events: ClientEvents, protocol: str | None = None, *, options: StreamOptions = _AS_SENT
+    events: ClientEvents,
+    protocol: str | None = None,
+    *,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
 ) -> AsyncGenerator[ResponsePart | Finish, None]:
     """The parts of an answer as they come, and a :class:`~partstream.outputs.Finish` last, which holds the tokens.
 

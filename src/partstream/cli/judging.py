@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
-from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,7 +100,7 @@ def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | Non
     Raises:
         RecordingError: It cannot be read, or is of no known protocol.
     """
-    options = StreamOptions()
+    options = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)
     details = _Details()
     if tools is None:
         tools = recording.tools(protocol)

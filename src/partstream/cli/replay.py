@@ -25,7 +25,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.json_codec import dumps
-from partstream.outputs import CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.part_json import part_json
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError
@@ -59,7 +59,9 @@ _MERGED: Final = 65536
     help="How fast to print: as fast as the answer came, at once, or N times as fast.",
     show_default=True,
 )
-@click.option("--call-id-prefix", default="gw-", show_default=True, help="Text to put before every call id.")
+@click.option(
+    "--call-id-prefix", default=GATEWAY_CALL_ID_PREFIX, show_default=True, help="Text to put before every call id."
+)
 @click.option(
     "--thinking",
     type=click.Choice([mode.value for mode in ThinkingMode]),

@@ -30,7 +30,7 @@ from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchang
 from partstream.inspector.reported import as_reported, differs
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
-from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.tapped_reader import END_OF_BYTES
@@ -73,7 +73,7 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
         answer: The answer whose parts all came from it, or None.
         title: What it is called.
     """
-    read = read_exchange(exchange, StreamOptions())
+    read = read_exchange(exchange, StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX))
     parts: Sequence[CompletedPart] = read.parts
     if answer is not None and answer.reported:
         parts = as_reported(read.parts, answer.reported, exchange.offset or 0)
@@ -213,7 +213,7 @@ class _Subject:
 
     def _judged(self) -> Judged:
         """What the contract says of the parts that are shown."""
-        return self._judge(self.parts, None if self._is_reported else StreamOptions().call_id_prefix)
+        return self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
 
     def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
         if self._is_unread:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.protocol import Protocol
@@ -31,6 +31,7 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "PROTOCOLS",
     "ProtocolLoadError",
+    "ProtocolName",
     "Protocols",
     "UnknownProtocolError",
     "asked_protocols",
@@ -71,6 +72,53 @@ _MODULES: Final[Mapping[str, str]] = {
 BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
 """The names of our own protocols."""
 
+_OTHER_NAMES: Final[Mapping[str, str]] = {
+    "responses": "openresponses",
+    "openai-responses": "openresponses",
+    "openai": "chat-completions",
+    "chat": "chat-completions",
+    "completions": "chat-completions",
+    "openai-chat": "chat-completions",
+    "anthropic": "anthropic-messages",
+    "claude": "anthropic-messages",
+    "messages": "anthropic-messages",
+    "google": "gemini",
+    "interactions": "gemini-interactions",
+    "vercel": "ai-sdk",
+    "agui": "ag-ui",
+}
+"""What people call protocols, such as the servers that speak them."""
+
+ProtocolName: TypeAlias = Literal[
+    "auto",
+    "openresponses",
+    "responses",
+    "openai-responses",
+    "chat-completions",
+    "openai",
+    "chat",
+    "completions",
+    "openai-chat",
+    "anthropic-messages",
+    "anthropic",
+    "claude",
+    "messages",
+    "gemini",
+    "google",
+    "gemini-interactions",
+    "interactions",
+    "ollama",
+    "ai-sdk",
+    "vercel",
+    "ai-sdk-ui",
+    "ai-sdk-data",
+    "ai-gateway",
+    "ag-ui",
+    "agui",
+]
+"""What a protocol is called: its name, one of its other names, or `auto` for the one that the bytes show. The protocol
+of an installed package is given as :data:`PROTOCOLS` has it, `PROTOCOLS["its-name"]`."""
+
 
 class ProtocolLoadError(PartstreamError):
     """The protocol of an installed package cannot be loaded.
@@ -94,19 +142,33 @@ class UnknownProtocolError(CallerError, KeyError):
     Attributes:
         name: The name.
         known: The names of all protocols.
+        meant: The known name that comes closest; None where none does.
     """
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         super().__init__(name)
         self.name = name
         self.known = known
+        self.meant = _closest(name, known)
 
     def __str__(self) -> str:
-        return f"protocol: got {self.name!r}, expected one of {', '.join(self.known)}"
+        hint = "" if self.meant is None else f"; did you mean {self.meant!r}?"
+        return f"protocol: got {self.name!r}, expected one of {', '.join(self.known)}{hint}"
+
+
+def _closest(name: str, known: tuple[str, ...]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - for an error alone
+
+    wanted = "-".join(name.lower().replace("_", " ").replace(".", " ").split())
+    found = get_close_matches(wanted, (*known, *_OTHER_NAMES), n=1)
+    return _OTHER_NAMES.get(found[0], found[0]) if found else None
 
 
 class Protocols(Mapping[str, Protocol]):
-    """All protocols by name. Each is loaded on first use; the package's own names win over those of other packages."""
+    """All protocols by name. Each is loaded on first use; the package's own names win over those of other packages.
+
+    A protocol is also found by its other names, such as `openai`; the names of installed packages win over these.
+    """
 
     def __getitem__(self, name: str) -> Protocol:
         """The protocol with this name.
@@ -122,7 +184,7 @@ class Protocols(Mapping[str, Protocol]):
 
     def __contains__(self, name: object) -> bool:
         """Tells whether a protocol has this name; loads nothing."""
-        return name in _MODULES or name in _entry_points()
+        return name in _MODULES or name in _OTHER_NAMES or name in _entry_points()
 
     def __iter__(self) -> Iterator[str]:
         """The names; those of this package come first."""
@@ -152,6 +214,8 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 @cache
 def _added(name: str) -> Protocol:
     point = _entry_points().get(name)
+    if point is None and name in _OTHER_NAMES:
+        return PROTOCOLS[_OTHER_NAMES[name]]
     if point is None:
         raise UnknownProtocolError(name, tuple(PROTOCOLS))
     package = "without a name" if point.dist is None else point.dist.name

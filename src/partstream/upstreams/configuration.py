@@ -12,7 +12,7 @@ from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSetti
 from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
-from partstream.outputs import StreamOptions
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL
 from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
@@ -88,7 +88,7 @@ class GatewayConfiguration(NotPickled):
     credentials: CredentialSource | None = field(default=None, repr=False)
     key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    stream: StreamOptions = field(default_factory=StreamOptions)
+    stream: StreamOptions = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)  # noqa: RUF009 - immutable
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)
@@ -161,7 +161,7 @@ class GatewayConfiguration(NotPickled):
             name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
         }
         return cls(
-            stream=StreamOptions(**fields.pop("stream", {})),
+            stream=StreamOptions(**{"call_id_prefix": GATEWAY_CALL_ID_PREFIX, **fields.pop("stream", {})}),
             selection=ModelSelection(limits=limits, **selection),
             request=request,
             model_requests=by_model,

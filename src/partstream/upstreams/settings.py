@@ -14,7 +14,7 @@ from partstream.error_text import ErrorMode
 from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
-from partstream.outputs import CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags
 from partstream.protocols.registry import (
     AUTO,
     BUILT_IN_PROTOCOLS,
@@ -306,7 +306,7 @@ _ANSWER_ROWS: Final = (
         text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
         "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
         "empty",
-        "gw-",
+        GATEWAY_CALL_ID_PREFIX,
         sets="stream.call_id_prefix",
         is_bound=False,
         may_be_empty=True,

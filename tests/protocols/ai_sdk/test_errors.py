@@ -126,7 +126,6 @@ def _caused() -> Exception:
         ({"error": ValueError("boom")}, "boom", "ValueError"),
         ({"cause": _WithText()}, "boom", None),
     ],
-    ids=repr,
 )
 def test_the_error_of_a_chunk_keeps_its_message_whatever_it_is(error: Any, message: str, code: str | None) -> None:
     for chunk in ({"type": "error", "error": error}, {"$thrown_by_iterator": error}):

@@ -21,7 +21,7 @@ from partstream.protocols.recording import read_recording
 from partstream.protocols.registry import PROTOCOLS
 
 CITATION = "application/vnd.vscode.citation+json"
-OPTIONS = StreamOptions(citations=CitationMode.DATA)
+OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-")
 FORMS = {
     "fullstream.plain.jsonl": "ai-sdk",
     "fullstream.jsonl": "ai-sdk",

@@ -10,7 +10,7 @@ from partstream.outputs import CitationMode, FileMode, Finish, Outcome, Thinking
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
 from partstream.usage import UnifiedFinishReason
-from protocols.ai_sdk.wire import Chunk, read
+from protocols.ai_sdk.wire import DEFAULTS, Chunk, read
 
 START: list[Chunk] = [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": []}]
 
@@ -424,7 +424,7 @@ def test_the_data_stream_says_of_a_tool_that_failed_only_a_sentence(message: str
 
 
 def test_calls_come_when_their_step_ends_and_at_once_where_nobody_else_runs_them() -> None:
-    stream = AISDKStream()
+    stream = AISDKStream(DEFAULTS)
     assert stream.feed(CALL) == []
     assert stream.feed({"type": "finish-step"}) == [PART]
     assert read([CALL]).calls == read([CALL, {"type": "error", "error": "no"}]).calls == [("gw-c", "add", {"a": 1})]

@@ -16,7 +16,7 @@ from partstream.usage import Usage
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]
-DEFAULTS = StreamOptions()
+DEFAULTS = StreamOptions(call_id_prefix="gw-")
 
 
 # ---- feeding ----
@@ -42,7 +42,7 @@ def read_framed(
 
 def read(chunks: list[Chunk], protocol: str = "ai-sdk", **options: Any) -> Result:
     """Reads the chunks in every way that there is, which must not make a difference."""
-    settings = StreamOptions(**options)
+    settings = StreamOptions(**{"call_id_prefix": "gw-", **options})
     result = read_chunks(chunks, protocol, settings)
     expected = comparable(result)
     framed = frame(protocol, chunks)

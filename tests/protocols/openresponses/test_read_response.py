@@ -361,7 +361,7 @@ def test_an_event_of_an_unknown_kind_or_none_is_told_by_the_adapter_too() -> Non
 
 
 def test_two_streams_that_are_fed_by_turns_never_mix() -> None:
-    streams = [OpenResponsesStream(StreamOptions()) for _ in range(2)]
+    streams = [OpenResponsesStream(StreamOptions(call_id_prefix="gw-")) for _ in range(2)]
     outputs: list[list[Any]] = [[], []]
     for make in (
         lambda n: created(id=f"resp_{n}"), lambda n: opened_call(call_id=f"call_{n}"),

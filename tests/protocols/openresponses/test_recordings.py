@@ -132,7 +132,7 @@ def _letters(text: str) -> int:
 @pytest.mark.parametrize("thinking", [ThinkingMode.TEXT, ThinkingMode.OFF])
 def test_thinking_moves_or_disappears_and_nothing_else_changes(recording: Recording, thinking: ThinkingMode) -> None:
     data = [b"\n".join(recording.lines)]
-    result = read_bytes(data, StreamOptions(thinking=thinking), "jsonl")
+    result = read_bytes(data, StreamOptions(thinking=thinking, call_id_prefix="gw-"), "jsonl")
     expected = recording.expected
     assert result.thinking == ""
     if thinking is ThinkingMode.OFF:
@@ -150,9 +150,9 @@ assert not FAST
 import json
 from pathlib import Path
 from partstream.protocols.recording import read_recording
-from protocols.openresponses.wire import Result, comparable
+from protocols.openresponses.wire import DEFAULTS, Result, comparable
 for path in map(Path, sys.argv[1:]):
-    result = Result(list(read_recording(path.read_bytes(), str(path), chunk_size=100)))
+    result = Result(list(read_recording(path.read_bytes(), str(path), None, DEFAULTS, 100)))
     print(json.dumps([result.text, result.thinking, result.calls, result.finish.outcome]))
 """
 

@@ -300,7 +300,7 @@ def test_the_last_source_that_says_any_arguments_is_believed(place: int) -> None
 
 
 def test_a_call_comes_at_the_first_point_where_it_is_complete_and_stays_as_it_was() -> None:
-    stream = OpenResponsesStream(StreamOptions())
+    stream = OpenResponsesStream(StreamOptions(call_id_prefix="gw-"))
     point = {
         "added": stream.feed(opened_call()),
         "delta": stream.feed(arguments_delta('{"a":1}')),

@@ -144,7 +144,7 @@ def spread(*events: Event | list[Event]) -> list[Event]:
 
 # ---- feeding ----
 
-DEFAULTS = StreamOptions()
+DEFAULTS = StreamOptions(call_id_prefix="gw-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def read_events(events: Iterable[Event], options: StreamOptions = DEFAULTS) -> R
 
 def read(events: Sequence[Event], **options: Any) -> Result:
     """Reads the events in every way that there is, which must not make a difference."""
-    settings = StreamOptions(**options)
+    settings = StreamOptions(**{"call_id_prefix": "gw-", **options})
     named, bare = sse(events), sse(events, named=False)
     lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
     result = read_events(events, settings)

@@ -24,7 +24,7 @@ __all__ = ["input_of", "message_as_text", "open_response"]
 
 def open_response() -> ResponseStream:
     """An adapter for the raw events of one inner response. Call ids stay those of the SDK."""
-    return PROTOCOLS["openresponses"].read_response().open(StreamOptions(call_id_prefix=""))
+    return PROTOCOLS["openresponses"].read_response().open(StreamOptions())
 
 
 def input_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX
+
 __all__ = [
     "HEADERS_KEPT",
     "HEADER_ENDINGS_KEPT",
@@ -29,7 +31,7 @@ ID_PREFIXES: Final = words(
 )
 """What ids begin with that say their kind."""
 
-WRAPPINGS: Final = ("gw-",)
+WRAPPINGS: Final = (GATEWAY_CALL_ID_PREFIX,)
 """What readers put before the ids of servers, see :attr:`partstream.outputs.StreamOptions.call_id_prefix`."""
 
 LINKED_ENDINGS: Final = ("png", "jpg", "jpeg", "gif", "webp", "avif", "heic", "pdf")
