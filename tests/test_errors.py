@@ -24,6 +24,8 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UpstreamTimeoutError: {"phase": TimeoutPhase.IDLE, "seconds": 3.0},
     errors.UpstreamAbortedError: {"reason": "stopped by its user"},
     errors.TruncatedStreamError: {"state": "OPEN"},
+    errors.EmptyStreamError: {"got": "no byte", "expected": "events"},
+    errors.UnreadableStreamError: {"got": "a web page", "expected": "events", "like": None, "beginning": "a web page"},
     errors.EmptyAnswerError: {"finish_reason": "max_tokens", "output_tokens": 16, "reasoning_tokens": 12},
     errors.UpstreamProtocolError: {"event_type": "x", "field": "f", "got": "7", "expected": "a string"},
     errors.EventTooLargeError: {"size": 2000, "limit": 1000},

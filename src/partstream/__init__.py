@@ -19,6 +19,7 @@ from partstream.errors import (
     ContractViolationError,
     DuplicateVendorError,
     EmptyAnswerError,
+    EmptyStreamError,
     EventTooLargeError,
     InvalidRequestError,
     LanguageModelError,
@@ -31,6 +32,7 @@ from partstream.errors import (
     ToolRoundLimitError,
     TruncatedStreamError,
     UnknownModelError,
+    UnreadableStreamError,
     UpstreamAbortedError,
     UpstreamConnectionError,
     UpstreamError,
@@ -116,7 +118,7 @@ if TYPE_CHECKING:
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import KeyKind
     from partstream.protocols.reader import StreamReader
-    from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, UnknownProtocolError
+    from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, ProtocolName, UnknownProtocolError
     from partstream.reading import read_stream
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
@@ -164,6 +166,7 @@ __all__ = [
     "DrainingProgress",
     "DuplicateVendorError",
     "EmptyAnswerError",
+    "EmptyStreamError",
     "ErrorMode",
     "Event",
     "EventEmitter",
@@ -206,6 +209,7 @@ __all__ = [
     "PausingStream",
     "Progress",
     "ProtocolLoadError",
+    "ProtocolName",
     "ProviderErrorListener",
     "ProviderStuckError",
     "RequestNotExpressibleError",
@@ -252,6 +256,7 @@ __all__ = [
     "UnknownModelError",
     "UnknownProtocolError",
     "Unmapped",
+    "UnreadableStreamError",
     "UpstreamAbortedError",
     "UpstreamConnectionError",
     "UpstreamError",
@@ -347,6 +352,7 @@ _LAZY = {
     "PROTOCOLS": "partstream.protocols.registry",
     "UnknownProtocolError": "partstream.protocols.registry",
     "ProtocolLoadError": "partstream.protocols.registry",
+    "ProtocolName": "partstream.protocols.registry",
     "read_stream": "partstream.reading",
     "AnswerFunction": "partstream.simple",
     "FunctionProvider": "partstream.simple",

@@ -9,12 +9,14 @@ from partstream.arguments import Expectation, check, refuse
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.registry import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from partstream.outputs import StreamOutput
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.registry import ProtocolName
 
 __all__ = ["read_stream"]
 
@@ -30,7 +32,7 @@ def _nobody(_unmapped: Unmapped) -> None:
 def read_stream(
     chunks: Iterable[bytes],
     *,
-    protocol: str = ...,
+    protocol: ProtocolName | Protocol = ...,
     options: StreamOptions = ...,
     on_unmapped: _OnUnmapped = ...,
 ) -> Iterator[_Yielded]: ...
@@ -40,7 +42,7 @@ def read_stream(
 def read_stream(
     chunks: AsyncIterable[bytes],
     *,
-    protocol: str = ...,
+    protocol: ProtocolName | Protocol = ...,
     options: StreamOptions = ...,
     on_unmapped: _OnUnmapped = ...,
 ) -> AsyncIterator[_Yielded]: ...
@@ -49,7 +51,7 @@ def read_stream(
 def read_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    protocol: str = DEFAULT_PROTOCOL,
+    protocol: ProtocolName | Protocol = AUTO,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
     on_unmapped: _OnUnmapped = _nobody,
 ) -> Iterator[_Yielded] | AsyncIterator[_Yielded]:
@@ -57,16 +59,18 @@ def read_stream(
 
     ::
 
-        for part in read_stream(response.iter_bytes(), protocol="openresponses"):
+        for part in read_stream(response.iter_bytes()):
             ...  # TextPart, ThinkingPart, ToolCallPart, DataPart; the last is a Finish
 
-    An error of the server is the `error` of the Finish. An error that `chunks` raises passes through, after the parts
-    of all bytes before it. No bytes after the Finish are read.
+    An error of the server is the `error` of the Finish; so is an :class:`~partstream.UnreadableStreamError` where the
+    bytes are a web page, text or another protocol than the one that was named. An error that `chunks` raises passes
+    through, after the parts of all bytes before it. No bytes after the Finish are read.
 
     Args:
         chunks: The bytes in pieces of any size, or all bytes at once. For an asynchronous iterable, the result is
             asynchronous too.
-        protocol: The name of the wire protocol, one of :data:`partstream.PROTOCOLS`.
+        protocol: What the bytes are, or its name; by default, the first event shows it. The names of
+            :data:`partstream.PROTOCOLS` and what people call them are known, such as `openai` and `anthropic`.
         options: How to render the answer.
         on_unmapped: Called with each event that no part can represent.
 

@@ -26,9 +26,9 @@ from partstream.arguments import described, refuse
 from partstream.chunk_sources import as_chunk, chunks_of
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.claims import Claims, NamedEvent, claims_of, protocol_of
+from partstream.protocols.claims import NamedEvent, Telling
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.registry import PROTOCOLS, loadable_protocols
+from partstream.protocols.registry import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
     from partstream.protocols.protocol import Protocol
+    from partstream.protocols.registry import ProtocolName
 
 __all__ = ["ClientEvents", "from_events"]
 
@@ -51,7 +52,7 @@ _MOST_LOOKED_AT: Final = 20
 
 async def from_events(
     events: ClientEvents,
-    protocol: str | None = None,
+    protocol: ProtocolName | Protocol | None = None,
     *,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
 ) -> AsyncGenerator[ResponsePart | Finish, None]:
@@ -62,8 +63,8 @@ async def from_events(
     Args:
         events: The events. A plain iterator holds up every other answer while it waits: put it into
             :func:`partstream.in_thread`.
-        protocol: The protocol of the events, a name of :data:`partstream.PROTOCOLS`; by default, the one that the
-            first events show.
+        protocol: The protocol of the events, or its name; by default, and with `auto`, the one that the first events
+            show.
         options: How the answer is rendered.
 
     Raises:
@@ -85,7 +86,8 @@ async def from_events(
     """
     if hasattr(events, "model_dump") or isinstance(events, str | bytes | Mapping):
         refuse("from_events.events", events, f"a stream of events (got {type(events).__name__}): ask with stream=True")
-    reading = _Reading(None if protocol is None else PROTOCOLS[protocol], options)
+    named = None if protocol == AUTO else protocol
+    reading = _Reading(PROTOCOLS[named] if isinstance(named, str) else named, options)
     async with _closed(events) as chunks:
         while not reading.is_over:
             try:
@@ -117,6 +119,7 @@ class _Reading:
         self._options = options
         self._stream = None if row is None else open_response(row.read_response(), options)
         self._kept: list[dict[str, Any]] = []
+        self._telling = Telling(list(loadable_protocols()[0].values()) if row is None else [])
         self._unmapped: Counter[str] = Counter()
 
     @property
@@ -129,14 +132,13 @@ class _Reading:
         if self._stream is not None:
             return self._shown(self._stream.feed(event))
         self._kept.append(event)
-        row, is_sure = _told(self._kept)
-        if not is_sure and len(self._kept) < _MOST_LOOKED_AT:
+        if self._telling.add(NamedEvent("", event)) is None and len(self._kept) < _MOST_LOOKED_AT:
             return []
-        return self._open(row)
+        return self._open(self._telling.told)
 
     def end(self) -> list[ResponsePart | Finish]:
         """The outputs that are left when no event follows."""
-        opened = self._open(_told(self._kept)[0]) if self._stream is None else []
+        opened = self._open(self._telling.told) if self._stream is None else []
         rest = [] if self._stream is None else self._shown(self._stream.end())
         if self._unmapped:
             _logger.debug("no part can hold some events of the answer: %s", dict(self._unmapped))
@@ -168,15 +170,6 @@ class _Reading:
             else:
                 shown.append(output)
         return shown
-
-
-def _told(events: list[dict[str, Any]]) -> tuple[Protocol | None, bool]:
-    """The protocol that the events show, and whether one of them leaves no doubt."""
-    named = [NamedEvent("", event) for event in events]
-    rows = list(loadable_protocols()[0].values())
-    row = protocol_of(rows, named)
-    claims = Claims(0, 0, 0) if row is None else claims_of(row, named)
-    return row, claims.sure > 0
 
 
 def _event_of(value: Any) -> dict[str, Any]:

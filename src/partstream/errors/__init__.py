@@ -16,8 +16,10 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     │       ├── UpstreamTimeoutError        the upstream exceeded one of the four time limits
     │       ├── UpstreamAbortedError        the upstream stopped its own answer before the end
     │       ├── TruncatedStreamError        the bytes ended before the response did
+    │       │   └── EmptyStreamError        no byte of an event came
     │       ├── EmptyAnswerError            the answer ended with neither text nor a tool call
     │       └── UpstreamProtocolError       the upstream sent something that its protocol does not allow
+    │           ├── UnreadableStreamError   the bytes are no answer in the expected protocol
     │           ├── EventTooLargeError      one event exceeds the size limit
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
     ├── UnexpectedValueError                a value is not valid at its place; names the place, the value, what is valid
@@ -60,10 +62,12 @@ from partstream.errors.roots import (
 from partstream.errors.upstream import (
     ContextLengthExceededError,
     EmptyAnswerError,
+    EmptyStreamError,
     EventTooLargeError,
     TimeoutPhase,
     ToolArgumentsError,
     TruncatedStreamError,
+    UnreadableStreamError,
     UpstreamAbortedError,
     UpstreamConnectionError,
     UpstreamError,
@@ -80,6 +84,7 @@ __all__ = [
     "ContractViolationError",
     "DuplicateVendorError",
     "EmptyAnswerError",
+    "EmptyStreamError",
     "EventTooLargeError",
     "InvalidRequestError",
     "LanguageModelError",
@@ -93,6 +98,7 @@ __all__ = [
     "TruncatedStreamError",
     "UnexpectedValueError",
     "UnknownModelError",
+    "UnreadableStreamError",
     "UnsupportedParameterError",
     "UpstreamAbortedError",
     "UpstreamConnectionError",

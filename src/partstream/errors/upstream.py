@@ -10,10 +10,12 @@ from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode
 __all__ = [
     "ContextLengthExceededError",
     "EmptyAnswerError",
+    "EmptyStreamError",
     "EventTooLargeError",
     "TimeoutPhase",
     "ToolArgumentsError",
     "TruncatedStreamError",
+    "UnreadableStreamError",
     "UpstreamAbortedError",
     "UpstreamConnectionError",
     "UpstreamError",
@@ -279,9 +281,24 @@ class TruncatedStreamError(UpstreamError):
         state: The state of the response at that moment.
     """
 
-    def __init__(self, state: str) -> None:
-        super().__init__(f"the stream ended before the response was complete (state {state})")
+    def __init__(self, state: str, statement: str = "") -> None:
+        super().__init__(statement or f"the stream ended before the response was complete (state {state})")
         self.state = state
+
+
+class EmptyStreamError(TruncatedStreamError):
+    """The stream ended before its first event, and no byte of an event came.
+
+    Attributes:
+        got: A description of what came.
+        expected: A description of what was expected.
+    """
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__("IDLE", f"the stream ended before its first event: got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+        self.advise("was the response read before, and did the request ask for an answer?")
 
 
 class EmptyAnswerError(UpstreamError):
@@ -333,6 +350,21 @@ class UpstreamProtocolError(UpstreamError):
         self.field = field
         self.got = got
         self.expected = expected
+
+
+class UnreadableStreamError(UpstreamProtocolError):
+    """The bytes are no answer in the expected protocol: another protocol, a web page, plain text.
+
+    Attributes:
+        like: The protocol that the bytes show, by its name; None where they show none that can be read.
+        beginning: The first characters of the bytes.
+    """
+
+    def __init__(self, *, got: str, expected: str, advice: str = "", like: str | None = None, beginning: str) -> None:
+        super().__init__(event_type="the answer", field=None, got=got, expected=expected)
+        self.advise(advice)
+        self.like = like
+        self.beginning = beginning
 
 
 class EventTooLargeError(UpstreamProtocolError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.protocol import Protocol, WireEvent
 
-__all__ = ["Claims", "NamedEvent", "claims_of", "protocol_of", "stream_of_another"]
+__all__ = ["Claims", "NamedEvent", "Telling", "claims_of", "protocol_of", "stream_of_another"]
 
 
 class NamedEvent(NamedTuple):
@@ -61,18 +61,52 @@ def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
     return Claims(claimed.count(Claim.SURE), claimed.count(Claim.POSSIBLE), len(claimed))
 
 
-def protocol_of(rows: Sequence[Protocol], events: Sequence[NamedEvent]) -> Protocol | None:
-    """The first of some protocols that is sure of the first events; else the one that may have most of them.
+class Telling:
+    """Tells which protocol events are of, event by event: the one rule for streams, recordings and clients.
 
-    None where none may have half of them.
+    Args:
+        rows: The protocols that may be meant, the most likely one first.
+
+    Attributes:
+        sure: The first protocol that is sure of an event; None so far.
+        seen: How many events were looked at until then.
     """
+
+    def __init__(self, rows: Sequence[Protocol]) -> None:
+        self.sure: Protocol | None = None
+        self.seen = 0
+        self._rows = rows
+        self._possible = [0] * len(rows)
+
+    def add(self, event: NamedEvent) -> Protocol | None:
+        """Looks at the next event; returns the protocol that is sure of one."""
+        if self.sure is not None:
+            return self.sure
+        self.seen += 1
+        for place, row in enumerate(self._rows):
+            claim = _claim(row, event)
+            if claim is Claim.SURE:
+                self.sure = row
+                return row
+            self._possible[place] += claim is Claim.POSSIBLE
+        return None
+
+    @property
+    def told(self) -> Protocol | None:
+        """The protocol that is sure of an event; else the one that may have most of them, half of them at least."""
+        if self.sure is not None or not self._rows:
+            return self.sure
+        most = max(self._possible)
+        return self._rows[self._possible.index(most)] if most and most * 2 >= self.seen else None
+
+
+def protocol_of(rows: Sequence[Protocol], events: Iterable[NamedEvent]) -> Protocol | None:
+    """The protocol that the first events tell; None where they tell none."""
+    telling = Telling(rows)
     for event in events:
-        sure = next((row for row in rows if _claim(row, event) is Claim.SURE), None)
-        if sure is not None:
-            return sure
-    claims = {row.name: (row, claims_of(row, events)) for row in rows}
-    best = max(claims.values(), key=lambda one: one[1].possible, default=None)
-    return best[0] if best is not None and best[1].most else None
+        if telling.add(event) is not None:
+            break
+    return telling.told
 
 
 def stream_of_another(rows: Iterable[Protocol], row: Protocol, events: Sequence[NamedEvent]) -> str | None:

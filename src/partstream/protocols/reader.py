@@ -8,9 +8,10 @@ events of a response are of one kind, so the adapter offers a short way for more
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import AdapterUsageError, UpstreamProtocolError
+from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.json_codec import (
     DECODE_ERRORS,
     MOST_LEVELS,
@@ -23,8 +24,9 @@ from partstream.json_codec import (
     nests_too_deeply,
 )
 from partstream.kinds import as_kind
-from partstream.outputs import EndingStream, PausingStream, StreamOptions
-from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
+from partstream.protocols.finding import LOOKED_AT, WireFinder, explanation
+from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.sse import SHORT_EVENT
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from partstream.outputs import ResponseStream, Sink, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import EndMark, Protocol
+    from partstream.protocols.registry import ProtocolName
     from partstream.sse import ServerSentEvent
 
 __all__ = ["StreamReader"]
@@ -49,13 +52,13 @@ class StreamReader:
     :class:`partstream.outputs.Finish`.
 
     Args:
-        protocol: What the bytes are, or its name.
+        protocol: What the bytes are, or its name; by default, the first events show it.
         options: How what is read is rendered.
         framing: How the events are told apart; None for the framing of the wire.
         paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
 
     Raises:
-        KeyError: There is no protocol of that name.
+        UnknownProtocolError: There is no protocol of that name; a `KeyError` too.
         ProtocolLoadError: An installed package promises the protocol, and it cannot be loaded.
 
     Attributes:
@@ -82,10 +85,14 @@ class StreamReader:
         "_ending_stream",
         "_ends",
         "_events_of",
+        "_finder",
         "_frequent",
+        "_head",
         "_marked",
+        "_options",
         "_pausing_stream",
         "_repeated",
+        "_row",
         "_sink",
         "_sink_name",
         "_stream",
@@ -97,24 +104,32 @@ class StreamReader:
 
     def __init__(
         self,
-        protocol: Protocol | str = DEFAULT_PROTOCOL,
+        protocol: Protocol | ProtocolName = AUTO,
         options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
         *,
         framing: Framing | None = None,
         paused: PausingStream | None = None,
     ) -> None:
-        row = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
+        # Until the bytes have shown their protocol, the reader of the default one says what is said without an event.
+        self._finder = WireFinder(framing) if protocol == AUTO and paused is None else None
+        name = DEFAULT_PROTOCOL if protocol == AUTO else protocol
+        self._head: bytearray | None = bytearray()  # the first bytes, until something of them is understood
+        self._options = options
+        self._closed = False
+        self._ended = False
+        self._open(PROTOCOLS[name] if isinstance(name, str) else name, framing, paused)
+
+    def _open(self, row: Protocol, framing: Framing | None, paused: PausingStream | None = None) -> None:
         corner = row.read_response()
         self.started = False
         self.ending = False
         self._marked = False  # whether a mark has said so
-        self._closed = False
-        self._ended = False
         self._whole = False
+        self._row = row
         self._ends = row.ends
         self._end_names = row.ends.names
         self._tag = row.tag
-        self._stream: ResponseStream = open_response(corner, options) if paused is None else paused
+        self._stream: ResponseStream = open_response(corner, self._options) if paused is None else paused
         if paused is not None:
             paused.go_on()
         self._ending_stream = as_kind(self._stream, EndingStream)
@@ -161,12 +176,16 @@ class StreamReader:
                         return outputs
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
+        if self._finder is not None:
+            return self._find(self._finder, data)
+        if self._head is not None:
+            self._head += data[: LOOKED_AT - len(self._head)]
         if len(data) <= _AT_ONCE:
-            return self._read(self._decoder.feed(data))
+            return self._explained(self._read(self._decoder.feed(data)))
         outputs = []
         for start in range(0, len(data), _AT_ONCE):
             outputs += self._read(self._decoder.feed(data[start : start + _AT_ONCE]))
-        return outputs
+        return self._explained(outputs)
 
     def feed_document(self, data: bytes) -> list[StreamOutput]:
         """Reads the whole document that a server sent in place of a stream, and returns its outputs.
@@ -174,6 +193,13 @@ class StreamReader:
         Raises:
             AdapterUsageError: The protocol has no such document.
         """
+        if self._finder is not None:
+            self._finder.feed(data)
+            self._finder.end()
+            found, self._finder = self._finder, None
+            if found.row is None:
+                return self.fail(found.error())
+            self._open(found.row, None)
         if self._events_of is None:
             raise AdapterUsageError("this protocol has no document in place of a stream")
         self.started = True
@@ -202,6 +228,10 @@ class StreamReader:
         """
         if self._ended:
             raise AdapterUsageError("the stream was ended before")
+        if self._finder is not None:
+            self._finder.end()
+            begun = self._begin(self._finder)
+            return begun + self.end()
         self._ended = True
         if self._closed:
             return []
@@ -210,12 +240,39 @@ class StreamReader:
         self._sink = None
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
-        return outputs
+        return self._explained(outputs)
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of the layer below; does nothing if it has finished already."""
         self._sink = None
+        self._finder = self._head = None
         return self._stream.fail(error)
+
+    def _find(self, finder: WireFinder, data: bytes) -> list[StreamOutput]:
+        """Looks for the protocol in more bytes; reads all bytes so far once it is found."""
+        return self._begin(finder) if finder.feed(data) else []
+
+    def _begin(self, finder: WireFinder) -> list[StreamOutput]:
+        self._finder = None
+        if finder.row is None:
+            return self.fail(finder.error())
+        self._open(finder.row, finder.framing)
+        return self.feed(bytes(finder.data)) if finder.document is None else self.feed_document(finder.document)
+
+    def _explained(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
+        """The outputs; an end before anything was understood says what the bytes are instead."""
+        head = self._head
+        if head is None:
+            return outputs
+        for place, output in enumerate(outputs):
+            if isinstance(output, Unmapped):
+                continue
+            self._head = None
+            if isinstance(output, Finish) and (error := explanation(bytes(head), output.error, self._row)) is not None:
+                outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
+                outputs[place] = replace(output, outcome=outcome, error=error)
+            break
+        return outputs
 
     def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []

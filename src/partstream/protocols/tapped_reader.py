@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partstream.outputs import PausingStream, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol as WireProtocol
+    from partstream.protocols.registry import ProtocolName
     from partstream.sse import ServerSentEvent
 
 __all__ = ["DOCUMENT", "END_OF_BYTES", "FAILURE", "ReadStep", "Tap", "TappedReader"]
@@ -74,7 +75,7 @@ class TappedReader(StreamReader):
     def __init__(
         self,
         tap: Tap,
-        protocol: WireProtocol | str,
+        protocol: WireProtocol | ProtocolName,
         options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
         *,
         framing: Framing | None = None,

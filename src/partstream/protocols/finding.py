@@ -1,0 +1,308 @@
+"""Finds out what the bytes of an answer are as they come: their protocol and framing, or why they are no answer.
+
+Sans-IO. Bytes are kept until the first event that shows its protocol. What is decided depends on the bytes alone and
+never on how they were cut: the framing by the first sixteen bytes, the protocol event by event.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import EmptyStreamError, TruncatedStreamError, UnreadableStreamError
+from partstream.framing import DEFAULT_MAX_EVENT_SIZE
+from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
+from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.protocols.bare_json import BareJSONDecoder
+from partstream.protocols.begun_json import begun_object
+from partstream.protocols.claims import NamedEvent, Telling, claims_of
+from partstream.protocols.foreign import name_of_stream
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
+from partstream.protocols.likeness import understood_nothing
+from partstream.protocols.registry import PROTOCOLS, known_framings, loadable_protocols
+
+if TYPE_CHECKING:
+    from partstream.errors import LanguageModelError
+    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Protocol, WireEvent
+    from partstream.sse import EventDecoder
+
+__all__ = ["LOOKED_AT", "WireFinder", "explanation"]
+
+LOOKED_AT: Final = 16 * 1024
+"""Bytes at the beginning of an answer that are looked at to say what it is."""
+_MOST_EVENTS: Final = 100
+"""Events that are looked at until one shows the protocol."""
+_MOST_BYTES: Final = DEFAULT_MAX_EVENT_SIZE
+"""Bytes that are kept until then: those of the largest event."""
+_PIECE: Final = 64 * 1024
+"""Bytes that are decoded at a time: nothing is decoded behind the event that tells."""
+_TELLS_FRAMING: Final = 16
+_BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
+_GZIP: Final = b"\x1f\x8b"
+_TITLE: Final = re.compile(r"<title[^<>]{0,400}>([^<]{0,400})", re.IGNORECASE)
+_SHOWN: Final = 60
+"""Characters of a beginning or a title in a message."""
+_SHOWN_TYPES: Final = 3
+
+
+class WireFinder:
+    """Finds out what the bytes of one answer are.
+
+    Args:
+        framing: How the events are told apart; None to find it out too.
+
+    Attributes:
+        data: All bytes so far.
+        row: The protocol, once it is found.
+        framing: How its events are told apart, once it is found.
+        events: The JSON objects that were looked at.
+        document: The JSON document in place of a stream, which only the protocol's own rule for documents reads; None
+            for everything else.
+    """
+
+    def __init__(self, framing: Framing | None = None) -> None:
+        self.data = bytearray()
+        self.row: Protocol | None = None
+        self.framing = framing
+        self.events: list[NamedEvent] = []
+        self.document: bytes | None = None
+        self._head: bytes | None = b""  # the first bytes that are no blank, until they tell the framing
+        self._is_json = False
+        self._rows: list[Protocol] = []
+        self._decoder: EventDecoder | None = None
+        self._telling = Telling(())
+        self._is_over = False
+
+    def feed(self, data: bytes) -> bool:
+        """Takes more bytes; returns whether it is decided what they are, or that they are nothing known."""
+        looked = data[: max(_MOST_BYTES - len(self.data), 0)]
+        self.data += data
+        if self._head is None:
+            self._look(looked)
+        else:
+            self._head = (self._head + looked).lstrip(_BLANKS) if len(self._head) < _TELLS_FRAMING else self._head
+            if len(self._head) >= _TELLS_FRAMING or b"\n" in self._head:
+                self._choose_framing(self._head)
+        if len(self.data) >= _MOST_BYTES and not self._is_over:
+            self._decide()
+        return self._is_over
+
+    def end(self) -> None:
+        """Decides: no more bytes come."""
+        if self._is_over:
+            return
+        if self._head:
+            self._choose_framing(self._head)
+        if self._decoder is not None and not self._is_over:
+            for name, payload in self._decoder.end():
+                self._take(name, payload)
+        if not self._is_over:
+            self._decide()
+
+    def error(self) -> LanguageModelError:
+        """Why the bytes are no answer that anything here reads."""
+        expected = f"an answer in one of {', '.join(PROTOCOLS)}"
+        if self._decoder is not None and self._decoder.error is not None:
+            return self._decoder.error
+        head = bytes(self.data[:LOOKED_AT])
+        return (
+            _error_of_no_events(head, expected)
+            or _error_of_events([one.event for one in self.events], head, expected)
+            or UnreadableStreamError(
+                got=_beginning_of(head),
+                expected=expected,
+                advice="name the protocol where the bytes are right",
+                beginning=_text(head),
+            )
+        )
+
+    def _choose_framing(self, head: bytes) -> None:
+        self._head = None
+        start = head[:_TELLS_FRAMING].partition(b"\n")[0]
+        rows = list(loadable_protocols()[0].values())
+        self._is_json = start.startswith((b"{", b"["))
+        if self.framing is not None:
+            name = self.framing.name
+            self._decoder = self.framing.make_decoder()
+        else:
+            lines = [one for one in known_framings().values() if one.looks is not None and not one.looks.match(b"{")]
+            other = next((one for one in lines if one.looks is not None and one.looks.match(start)), None)
+            name = SSE.name if other is None else other.name
+            self._decoder = BareJSONDecoder() if other is None else other.make_decoder()
+        names = {SSE.name, JSON_LINES.name} if self._is_json and self.framing is None else {name}
+        self._rows = [row for row in rows if not names.isdisjoint({framing.name for framing in row.framings})]
+        self._telling = Telling(self._rows)
+        self._look(head)
+
+    def _look(self, data: bytes) -> None:
+        if self._decoder is None or self._is_over:
+            return
+        for start in range(0, len(data), _PIECE):
+            for name, payload in self._decoder.feed(data[start : start + _PIECE]):
+                self._take(name, payload)
+            self._is_over |= self._decoder.error is not None
+            if self._is_over:
+                return
+
+    def _take(self, name: bytes, payload: bytes) -> None:
+        if self._is_over:
+            return
+        event = _object(payload)
+        if event is None:
+            return
+        named = NamedEvent(name.decode(errors="replace"), event)
+        self.events.append(named)
+        if self._telling.add(named) is not None:
+            self._decide()
+        elif self._is_json and len(self.events) == 1 and (row := _document_row(self._rows, event)) is not None:
+            self.row, self.document, self._is_over = row, payload, True
+        elif self._telling.seen >= _MOST_EVENTS:
+            self._decide()
+
+    def _decide(self) -> None:
+        self._is_over = True
+        self.row = self._telling.told
+        if self.row is None and not self.events and (begun := _begun(bytes(self.data))) is not None:
+            telling = Telling(self._rows)
+            telling.add(begun)
+            self.row = telling.told
+        if self.row is not None and self.framing is None:
+            self.framing = self._framing_of(self.row)
+
+    def _framing_of(self, row: Protocol) -> Framing:
+        """How the events of a protocol are told apart here: as on its wire, wherever that fits."""
+        first = row.framings[0]
+        if self._is_json:
+            return first if first.looks is not None or first.make_decoder is BareJSONDecoder else LENIENT_SSE
+        return next((one for one in row.framings if one.name == SSE.name), first)
+
+
+def explanation(head: bytes, error: LanguageModelError | None, row: Protocol) -> LanguageModelError | None:
+    """What the bytes of an answer are of which a protocol has understood nothing.
+
+    Args:
+        head: The first bytes.
+        error: How the answer ended.
+        row: The protocol.
+
+    Returns:
+        The error that says it; None where nothing but the given one is known.
+    """
+    if not understood_nothing(error):
+        return None
+    expected = f"an answer in {row.shown_title}"
+    if isinstance(error, TruncatedStreamError) and (found := _error_of_no_events(head, expected)) is not None:
+        return found
+    finder = WireFinder()
+    finder.feed(head)
+    finder.end()
+    like = finder.row
+    if like is None or like.name == row.name or claims_of(row, finder.events).any:
+        return _error_of_foreign([one.event for one in finder.events], head, expected)
+    return UnreadableStreamError(
+        got=f"an answer in {like.shown_title}",
+        expected=expected,
+        advice=f'give protocol="{like.name}", or no protocol: the first events show it',
+        like=like.name,
+        beginning=_text(head),
+    )
+
+
+def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
+    """The error of bytes that hold nothing which begins an event; None where something does."""
+    begins = head.lstrip(_BLANKS)
+    if not begins:
+        return EmptyStreamError("blanks alone" if head else "no byte", expected)
+    if begins.startswith(b"<"):
+        found = _TITLE.search(_text(head, LOOKED_AT))
+        title = " ".join(unescape(found[1]).split())[:_SHOWN] if found else ""
+        return UnreadableStreamError(
+            got=f"a web page ({title})" if title else "a web page",
+            expected=expected,
+            advice="is the address right, and does a proxy or a login stand before the server?",
+            beginning=_text(head),
+        )
+    if head.startswith(_GZIP):
+        advice = "let the HTTP client unpack the body"
+        return UnreadableStreamError(
+            got="bytes packed with gzip", expected=expected, advice=advice, beginning=_text(head)
+        )
+    if all(line.startswith(b":") or not line.strip() for line in begins.splitlines()):
+        return EmptyStreamError("comments alone", expected)
+    if (
+        not begins.startswith((*SSE.begins, b"{", b"["))
+        and not any(one.startswith(begins) for one in SSE.begins)
+        and not re.match(rb"[0-9a-z]:", begins)
+    ):
+        advice = "did the server answer with success, and with a stream?"
+        return UnreadableStreamError(got=_beginning_of(head), expected=expected, advice=advice, beginning=_text(head))
+    return None
+
+
+def _error_of_events(events: list[WireEvent], head: bytes, expected: str) -> LanguageModelError | None:
+    foreign = _error_of_foreign(events, head, expected)
+    if foreign is not None or not events:
+        return foreign
+    types = list(dict.fromkeys(kind for event in events if isinstance(kind := event.get("type"), str)))
+    said = f"events of the types {', '.join(types[:_SHOWN_TYPES])}" if types else "JSON objects of no known kind"
+    return UnreadableStreamError(
+        got=said, expected=expected, advice="name the protocol where the bytes are right", beginning=_text(head)
+    )
+
+
+def _error_of_foreign(events: list[WireEvent], head: bytes, expected: str) -> LanguageModelError | None:
+    name = name_of_stream(events)
+    if name is None:
+        return None
+    got = f"a stream of {name}, which this version does not read"
+    return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
+
+
+def _document_row(rows: list[Protocol], document: WireEvent) -> Protocol | None:
+    """The protocol in which a document stands for an answer with something in it."""
+    for row in rows:
+        corner = row.read_response()
+        if corner.events_of is None:
+            continue
+        stream = corner.open(StreamOptions())
+        outputs = [output for event in corner.events_of(document) for output in stream.feed(event)]
+        outputs += [] if stream.finished else stream.end()
+        if any(not isinstance(output, Finish | Unmapped) for output in outputs):
+            return row
+    return None
+
+
+def _object(payload: bytes) -> WireEvent | None:
+    try:
+        value = None if nests_too_deeply(payload) else loads(payload)
+    except JSONDecodeError:
+        return None
+    if type(value) is list and len(value) == 1:
+        value = value[0]
+    return value if isinstance(value, dict) else None
+
+
+def _begun(data: bytes) -> NamedEvent | None:
+    """What is there of a first event that is cut."""
+    payload = data.lstrip(_BLANKS)
+    name = b""
+    for line in payload[:LOOKED_AT].splitlines():
+        if line.startswith(b"event:"):
+            name = line.removeprefix(b"event:").strip()
+        if line.startswith((b"data:", b"{", b"[")):
+            payload = line.removeprefix(b"data:").lstrip(b"[ ")
+            break
+    event = begun_object(payload)
+    if event is None and not name:
+        return None
+    return NamedEvent(name.decode(errors="replace"), event or {})
+
+
+def _beginning_of(head: bytes) -> str:
+    return f"bytes that begin with {_text(head)!r}"
+
+
+def _text(head: bytes, most: int = _SHOWN) -> str:
+    return head[: most * 4].decode(errors="replace").strip()[:most]
