@@ -8,6 +8,7 @@ import { debugInformation } from "./debugInformation";
 import { type Remedy, sentenceOf } from "./errors";
 import type { Plan } from "./launch";
 import { GroupNames } from "./groupNames";
+import { Harness } from "./harness";
 import { Log } from "./log";
 import { FirstLoads } from "./newProvider/firstLoads";
 import { Notifier } from "./notifier";
@@ -55,8 +56,9 @@ export class Application {
   });
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
-  readonly #waitingStatus = status.createWaitingItem("partstream.showLog");
+  readonly #waitingStatus = status.createWaitingItem();
   readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
+  readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, api.inform);
   readonly #loadProblems = showLoadProblems(
     (text) => this.#redactor.redact(text),
     (file) => this.#providerFileChanged(file),
@@ -176,6 +178,7 @@ export class Application {
     "partstream.help": () => help(this.context.extensionUri),
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
+    "partstream.stopAnswers": () => this.#harness.stopAll(),
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
     "partstream.showUsage": () => this.#answers.showPage("usage"),
@@ -192,6 +195,7 @@ export class Application {
   /** Ends everything that runs: in order where there is time for it. */
   async close(): Promise<void> {
     this.#events.cancel();
+    this.#harness.close();
     this.#hubs.budgets.close();
     this.#troubles.item.close();
     await this.#backend.close();
@@ -220,7 +224,8 @@ export class Application {
       },
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
       addModels: () => setImmediate(() => void this.#addModels.run()),
-      begin: (model) => this.#waiting.begin(model),
+      harness: this.#harness,
+      begin: (model, asker) => this.#waiting.begin(model, asker),
       ended: ({ group }) => this.#hubs.budgets.answered(group?.id),
       budget: (groupId) => this.#hubs.budgets.pickerText(groupId),
       stopped: () => this.#answers.usage.stopped(),
@@ -260,6 +265,7 @@ export class Application {
   }
 
   #restart(): void {
+    this.#harness.close();
     this.#notifier.reset();
     this.#settingsNews.reset();
     this.#loadProblems.problems.reset();

@@ -53,10 +53,21 @@ export interface LanguageModelErrorClass {
 
 /** Copilot's id in `requestInitiator`. */
 const COPILOT = "github.copilot-chat";
+/** The id of VS Code itself. */
+const CORE = "core";
 
-/** Whether a request comes from the chat, where a person sees text and tool calls and nothing else. */
-export function isFromChat(requestInitiator: string | undefined): boolean {
-  return requestInitiator?.toLowerCase() === COPILOT;
+/**
+ * Who asks: Copilot's chat, VS Code's agent host (the "Copilot harness"), or another program. In the first two a person
+ * sees text and tool calls, and nothing else.
+ */
+export type Asker = "chat" | "harness" | "program";
+
+export function askerOf(options: {
+  readonly requestInitiator?: string | undefined;
+  readonly includeEncryptedThinking?: boolean | undefined;
+}): Asker {
+  if (options.requestInitiator?.toLowerCase() === COPILOT) return "chat";
+  return options.requestInitiator === CORE && options.includeEncryptedThinking === true ? "harness" : "program";
 }
 
 /** What is known of a request that failed. */
@@ -78,12 +89,15 @@ const BROKEN_STREAMS: ReadonlySet<string> = new Set([
 ]);
 
 /** What a person can do in the chat. */
-function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHistory, isOfServer }: Asked): string {
+function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, asker: Asker, asked: Asked): string {
+  const { hasHistory, isOfServer } = asked;
   if (kind === "ContextLengthExceededError") {
-    // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
-    return hasHistory
+    if (!hasHistory) return l10n.t("; send a shorter message, or choose a model with a larger limit");
+    // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages. A
+    // session of the agent host keeps the limit that it began with.
+    return asker === "chat"
       ? l10n.t("; send the message again, and Copilot shortens the conversation first")
-      : l10n.t("; send a shorter message, or choose a model with a larger limit");
+      : l10n.t("; start a new session, or choose a model with a larger limit");
   }
   if (httpStatus === 401 && isOfServer)
     return provider === null
@@ -114,18 +128,13 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  * The error to reject a response with.
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
- * LanguageModelError: so Copilot gets a plain error with an empty stack. Other callers read the code.
+ * LanguageModelError: so Copilot and the agent host get a plain error with an empty stack. Other callers read the code.
  */
-export function toHostError(
-  error: unknown,
-  requestInitiator: string | undefined,
-  errors: LanguageModelErrorClass,
-  asked: Asked,
-): Error {
+export function toHostError(error: unknown, asker: Asker, errors: LanguageModelErrorClass, asked: Asked): Error {
   const data = errorData(error);
   const message = data?.message ?? sentenceOf(error);
-  if (isFromChat(requestInitiator)) {
-    return Object.assign(new Error(withHint(message, data ? hintOn(data, asked) : "")), {
+  if (asker !== "program") {
+    return Object.assign(new Error(withHint(message, data ? hintOn(data, asker, asked) : "")), {
       stack: "",
       cause: data,
       ...(data && { code: data.code }),

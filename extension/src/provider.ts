@@ -5,12 +5,13 @@ import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
 import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./conversion";
-import { type Asked, isFromChat, type LanguageModelErrorClass, toHostError } from "./errors";
+import { type Asked, type Asker, askerOf, type LanguageModelErrorClass, toHostError } from "./errors";
+import type { Harness, HarnessAnswer } from "./harness";
 import { type Model, toModels } from "./modelInformation";
 import type { GroupNames } from "./groupNames";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
-import type { AnswerWait, Group, RequestOptions, ResponsePart, ResponseResult } from "./protocol.generated";
+import type { Group, RequestOptions, ResponseParams, ResponsePart, ResponseResult } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
 import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
@@ -39,8 +40,10 @@ export interface ProviderParts {
   /** The group's configuration for the sidecar; also registers the group's secrets, so that no log shows them. */
   readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
   readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
+  /** Remembers failed requests of the Copilot harness, and stops its answers. */
+  readonly harness: Pick<Harness, "begin">;
   /** A request for an answer of this model begins; somebody shows how long it does not begin to answer. */
-  readonly begin: (model: string) => Waiting;
+  readonly begin: (model: string, asker: Asker) => Waiting;
   /** The person has chosen to add models, in VS Code's own list of vendors. */
   readonly addModels: () => void;
   /** An answer of this model has ended, whichever way. */
@@ -59,6 +62,8 @@ const ASSISTANT = 2;
 
 export class PartstreamProvider implements vscode.LanguageModelChatProvider<Model> {
   readonly onDidChangeLanguageModelChatInformation: vscode.Event<void>;
+  /** The ids of models without tool calling of which the log says so. */
+  readonly #saidWithoutTools = new Set<string>();
 
   constructor(private readonly parts: ProviderParts) {
     this.onDidChangeLanguageModelChatInformation = parts.didChange;
@@ -84,9 +89,12 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     messages: readonly vscode.LanguageModelChatRequestMessage[],
     options: ResponseOptions,
     progress: vscode.Progress<vscode.LanguageModelResponsePart>,
-    token: vscode.CancellationToken,
+    hostToken: vscode.CancellationToken,
   ): Promise<void> {
     const { classes, thinkingFallback, log, clock } = this.parts;
+    const asker = askerOf(options);
+    const parameters = this.#parameters(model, messages, options, asker);
+    const run = asker === "harness" ? this.parts.harness.begin(parameters, hostToken) : followed(hostToken);
     const answer = new Answer();
     const pacer = new Pacer((part) => {
       const converted = toHostPart(part, classes, log);
@@ -94,29 +102,36 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       answer.add(part);
       progress.report(converted);
     }, clock);
-    const waiting = this.parts.begin(model.name);
+    const waiting = this.parts.begin(model.name, asker);
     const thinking = classes.thinking ? undefined : new ThinkingText(thinkingFallback());
     const receive = (parts: ResponsePart[]): void => {
-      waiting.end();
+      waiting.begun();
       for (const part of parts) for (const shown of thinking?.shown(part) ?? [part]) pacer.push(shown);
     };
     try {
-      const response = this.#respond(model, messages, options, { receive, waits: (wait) => waiting.told(wait) }, token);
-      const result = await unlessCancelled(token, response);
-      if (result === undefined || token.isCancellationRequested) return;
+      const response = this.parts.use((sidecar) =>
+        sidecar.respond(parameters, receive, run.token, (wait) => waiting.told(wait)),
+      );
+      const result = await unlessCancelled(run.token, response);
+      if (result === undefined || run.token.isCancellationRequested) return;
       pacer.end();
-      const line = cutLine(model.name, result);
-      if (line !== undefined) log(line);
-      const isChat = isFromChat(options.requestInitiator);
-      if (!answer.isWhole(isChat)) throw new Error(answer.whatIsMissing(model.name, result));
+      answer.check(model.name, result, asker, log);
     } catch (error) {
-      if (token.isCancellationRequested) return;
+      if (run.token.isCancellationRequested) return;
       pacer.end();
-      throw toHostError(error, options.requestInitiator, this.parts.errors, asked(model, messages));
+      const shown = toHostError(error, asker, this.parts.errors, asked(model, messages));
+      run.failed(error, shown);
+      throw shown;
     } finally {
       waiting.end();
+      run.end();
       this.parts.ended(model);
-      if (token.isCancellationRequested && isFromChat(options.requestInitiator)) this.parts.stopped();
+      if (run.token.isCancellationRequested && asker !== "program") this.parts.stopped();
+      if (run.isStopped) {
+        // An error would be repeated, and an answer without a text is one: the host gets what came, and why it ends.
+        pacer.end();
+        progress.report(new classes.text(answer.stoppedLine));
+      }
       pacer.dispose();
     }
   }
@@ -139,21 +154,30 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     }
   }
 
-  async #respond(
+  #parameters(
     model: Model,
     messages: readonly vscode.LanguageModelChatRequestMessage[],
     options: ResponseOptions,
-    { receive, waits }: { receive: (parts: ResponsePart[]) => void; waits: (wait: AnswerWait) => void },
-    token: vscode.CancellationToken,
-  ): Promise<ResponseResult> {
-    const { use, classes, log } = this.parts;
-    const parameters = {
+    asker: Asker,
+  ): Omit<ResponseParams, "progressToken"> {
+    const { classes, log } = this.parts;
+    return {
       group: model.group,
       model: model.source,
       messages: messages.map((message) => fromHostMessage(message, classes, log)),
-      options: toRequestOptions(options),
+      options: toRequestOptions(asker === "harness" ? this.#withUsableTools(model, options) : options),
     };
-    return use((sidecar) => sidecar.respond(parameters, receive, token, waits));
+  }
+
+  /** The agent host offers its tools to every model, also to one that calls none, which would refuse them. */
+  #withUsableTools(model: Model, options: ResponseOptions): ResponseOptions {
+    const count = options.tools?.length ?? 0;
+    if (model.capabilities.toolCalling !== false || count === 0) return options;
+    if (!this.#saidWithoutTools.has(model.id)) {
+      this.#saidWithoutTools.add(model.id);
+      this.parts.log(`${model.name} calls no tools: it is asked without the ${count} tools of the Copilot harness`);
+    }
+    return { ...options, tools: [] };
   }
 
   #group(configuration: Readonly<Record<string, unknown>>): Group {
@@ -191,21 +215,31 @@ const HOST_DATA = /^[^/]*$|^application\/vnd\.(vscode|code|github\.copilot)\./;
 
 /** What one answer holds, as far as it decides whether the answer is whole. */
 class Answer {
-  #isVisible = false;
+  /** Whether it holds a text or a call. */
+  isVisible = false;
   readonly #data = new Set<string>();
 
   add(part: ResponsePart): void {
-    this.#isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value.trim() !== "");
+    this.isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value.trim() !== "");
     if (part.type === "data" && !HOST_DATA.test(part.mimeType)) this.#data.add(part.mimeType);
   }
 
-  /** Programs read data; Copilot takes only text and tool calls for an answer. */
-  isWhole(isChat: boolean): boolean {
-    return this.#isVisible || (!isChat && this.#data.size > 0);
+  /** What follows in an answer that the person has stopped. */
+  get stoppedLine(): string {
+    return `${this.isVisible ? "\n\n" : ""}*${l10n.t("The answer was stopped.")}*`;
+  }
+
+  /** Logs what has cut the answer; throws an error if the answer is not whole. */
+  check(model: string, result: ResponseResult, asker: Asker, log: (line: string) => void): void {
+    const line = cutLine(model, result);
+    if (line !== undefined) log(line);
+    // Programs read data; Copilot takes only text and tool calls for an answer.
+    const isWhole = this.isVisible || (asker === "program" && this.#data.size > 0);
+    if (!isWhole) throw new Error(this.#whatIsMissing(model, result));
   }
 
   /** The message for an answer that is not whole; Copilot would only say "no response was returned". */
-  whatIsMissing(model: string, result: ResponseResult): string {
+  #whatIsMissing(model: string, result: ResponseResult): string {
     if (this.#data.size > 0) {
       return l10n.t`${model} answered with data alone (${[...this.#data].join(", ")}), which the chat does not show.`;
     }
@@ -216,14 +250,21 @@ class Answer {
   }
 }
 
+/** An answer whose host stops it, and does not repeat it. */
+function followed(token: vscode.CancellationToken): HarnessAnswer {
+  return { token, isStopped: false, failed: () => undefined, end: () => undefined };
+}
+
 /** Settles with `work`, or with undefined as soon as the token is cancelled: VS Code waits for the promise. */
-function unlessCancelled<Result>(token: vscode.CancellationToken, work: Promise<Result>): Promise<Result | undefined> {
+function unlessCancelled<Result>(token: HarnessAnswer["token"], work: Promise<Result>): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     const subscription = token.onCancellationRequested(() => {
       subscription.dispose();
       resolve(undefined);
     });
-    void work.then(resolve, reject).finally(() => void subscription.dispose());
+    void work.then(resolve, reject).finally(() => {
+      subscription.dispose();
+    });
     if (token.isCancellationRequested) resolve(undefined);
   });
 }

@@ -72,14 +72,16 @@ export function createTroubleItem(command: string): {
 }
 
 /** A status bar item for what answers wait for; hidden until it shows something. */
-export function createWaitingItem(command: string): vscode.StatusBarItem {
+export function createWaitingItem(): vscode.StatusBarItem {
   const item = vscode.window.createStatusBarItem("partstream.waiting", vscode.StatusBarAlignment.Right, 101);
   item.name = l10n.t("Partstream Waiting");
-  item.command = command;
   return item;
 }
 
 /** A function that shows a view in the item, or hides it for undefined. */
 export function showWaiting(item: vscode.StatusBarItem): (view: WaitingView | undefined) => void {
-  return (view) => showItem(item, view);
+  return (view) => {
+    item.command = view?.command;
+    showItem(item, view);
+  };
 }

@@ -28,13 +28,21 @@ test("an answer is waited for until its first part, hears why, and stopping it i
   const parts = {
     begin: (name: string) => {
       heard.push(name);
-      return { told: (wait: unknown) => heard.push(wait), end: () => heard.push("end") };
+      return {
+        told: (wait: unknown) => heard.push(wait),
+        begun: () => heard.push("begun"),
+        end: () => heard.push("end"),
+      };
     },
     stopped: () => heard.push("stopped"),
   };
   const { provider } = start(context, NOTHING, unexpected, parts);
   await ask(provider, "waits").done;
-  assert.deepEqual(heard.slice(0, 3), ["Model waits", { reason: "the server answered HTTP 429", seconds: 20 }, "end"]);
+  assert.deepEqual(heard.slice(0, 3), [
+    "Model waits",
+    { reason: "the server answered HTTP 429", seconds: 20 },
+    "begun",
+  ]);
   assert.ok(!heard.includes("stopped"));
   const source = new TokenSource();
   const stopped = ask(provider, "hangs", "GitHub.copilot-chat", source);

@@ -1,6 +1,7 @@
 /** The provider over a real process, and what tests ask of it. */
 import type { TestContext } from "node:test";
 import { SYSTEM_CLOCK } from "../src/clock";
+import { Harness } from "../src/harness";
 import type { Model } from "../src/modelInformation";
 import { ModelList } from "../src/modelList";
 import { PartstreamProvider, type ProviderParts } from "../src/provider";
@@ -19,6 +20,7 @@ export interface Started {
   readonly provider: PartstreamProvider;
   readonly supervisor: Supervisor<Sidecar>;
   readonly asked: unknown[];
+  readonly harness: Harness;
 }
 
 /** The provider over a real process, closed when the test ends. */
@@ -52,6 +54,8 @@ export function start(
     SYSTEM_CLOCK,
   );
   context.after(() => models.close());
+  const harness = new Harness(SYSTEM_CLOCK, log, unexpected);
+  context.after(() => harness.close());
   const provider = new PartstreamProvider({
     use: (action) => supervisor.use(action),
     models,
@@ -67,7 +71,9 @@ export function start(
     configuration: (configuration) => ({ ...configuration }),
     groupNames: { beginRound: () => Promise.resolve(), next: () => undefined, ...parts.groupNames },
     addModels: () => parts.addModels?.(),
-    begin: (model) => parts.begin?.(model) ?? { told: () => undefined, end: () => undefined },
+    harness,
+    begin: (model, asker) =>
+      parts.begin?.(model, asker) ?? { told: () => undefined, begun: () => undefined, end: () => undefined },
     ended: (ended) => parts.ended?.(ended),
     budget: (groupId) => parts.budget?.(groupId),
     stopped: () => parts.stopped?.(),
@@ -75,10 +81,11 @@ export function start(
     log,
     clock: SYSTEM_CLOCK,
   });
-  return { provider, supervisor, asked };
+  return { provider, supervisor, asked, harness };
 }
 
-export const model = (id: string): Model => ({ id, source: id, name: `Model ${id}`, group: null }) as Model;
+export const model = (id: string): Model =>
+  ({ id, source: id, name: `Model ${id}`, group: null, capabilities: { toolCalling: true } }) as unknown as Model;
 
 export const MESSAGES = [{ role: 1, content: [new TextPart("hello dear world")], name: undefined }];
 
@@ -88,18 +95,23 @@ export interface Answer {
   readonly done: Promise<void>;
 }
 
+/** What VS Code's agent host says of its requests. */
+export const BY_HARNESS = { requestInitiator: "core", includeEncryptedThinking: true };
+
 export function ask(
   provider: PartstreamProvider,
   id: string,
   requestInitiator = "some.one",
   source = new TokenSource(),
   messages = MESSAGES,
+  options: object = {},
+  answering: Model = model(id),
 ): Answer {
   const parts: unknown[] = [];
   const done = provider.provideLanguageModelChatResponse(
-    model(id),
+    answering,
     messages,
-    { toolMode: 1, requestInitiator },
+    { toolMode: 1, requestInitiator, ...options },
     { report: (part) => parts.push(part) },
     source.token,
   );
