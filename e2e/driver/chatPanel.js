@@ -38,12 +38,14 @@ export class ChatPanel {
   /**
    * Opens VS Code with a folder in a browser of its own.
    *
-   * `isEnabled` keeps Copilot's own extension enabled from the start; without it, the first message enables it.
+   * `isEnabled` keeps Copilot's own extension enabled from the start; without it, the first message enables it. `prepare`
+   * gets the page before it loads anything.
    */
-  async open(url, workspace, executable, { window = WINDOW, isEnabled = true } = {}) {
+  async open(url, workspace, executable, { window = WINDOW, isEnabled = true, prepare = async () => {} } = {}) {
     this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
     this.#page = await this.#browser.newPage(window);
     this.#page.setDefaultTimeout(CLICK_LIMIT);
+    await prepare(this.#page);
     if (isEnabled) await this.#enableChat(url);
     await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: OPEN_LIMIT });
     await this.#input.waitFor({ timeout: OPEN_LIMIT });

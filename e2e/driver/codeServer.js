@@ -85,12 +85,14 @@ export class CodeServer {
     return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), ...commandArguments]);
   }
 
-  async start(environment = {}) {
+  /** `nodeArguments` are for Node itself, in all processes of VS Code. */
+  async start(environment = {}, nodeArguments = []) {
     const port = await freePort();
     this.url = `http://127.0.0.1:${port}`;
     this.#server = this.#processes.start(
       NODE,
       [
+        ...nodeArguments,
         CODE_SERVER,
         "--auth=none",
         `--bind-addr=127.0.0.1:${port}`,

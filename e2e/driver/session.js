@@ -44,20 +44,24 @@ export class Session {
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
    * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window`, the
-   * browser's window as the browser driver takes it, and `isEnabled` are as in {@link ChatPanel.open}.
+   * browser's window as the browser driver takes it, and `isEnabled` are as in {@link ChatPanel.open}. `harness` joins the
+   * window with the agent host.
    */
-  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window, isEnabled }) {
+  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window, isEnabled, harness }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
     this.server.writeGroups(groups(this));
     this.server.writeSettings(settings(this));
     for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
     if (extension) await this.server.installPackage(extension);
-    await this.server.start({
-      E2E_UPSTREAM: this.upstream.url,
-      E2E_FOLDER: this.folder,
-      ...ownFolders(this.folder),
+    const joined = await harness?.start(join(this.folder, "data"));
+    const environment = { E2E_UPSTREAM: this.upstream.url, E2E_FOLDER: this.folder, ...ownFolders(this.folder) };
+    await this.server.start({ ...environment, ...joined?.environment }, joined?.nodeArguments);
+    await this.panel.open(this.server.url, this.server.workspace, findBrowser(), {
+      window,
+      isEnabled,
+      prepare: (page) => harness?.prepare(page),
     });
-    await this.panel.open(this.server.url, this.server.workspace, findBrowser(), { window, isEnabled });
+    this.harness = harness;
     this.palette = new Palette(this.panel.page);
     this.wizard = new Wizard(this.panel.page, this.palette);
     this.models = new ModelsEditor(this.panel.page, this.palette);
@@ -72,6 +76,7 @@ export class Session {
   /** Ends all that was started. The logs go into the artefacts when `keepLogs` says so. */
   async stop({ keepLogs = false } = {}) {
     await this.panel.close();
+    this.harness?.close();
     await this.processes.stopAll();
     // What the consumer saw, with the time of every part, is a result and no log.
     this.#keep("results.jsonl", "consumer.jsonl");

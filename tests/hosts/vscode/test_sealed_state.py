@@ -8,7 +8,9 @@ import pytest
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.conversation.reasoning import ITEMS, ORIGIN
 from partstream.conversation.sealing import seal
+from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
 from partstream.hosts.vscode.sealed_state import MOST_CHARACTERS, SealedState, unsealed
 from partstream.testing import ReplayUpstream
 from partstream.usage import USAGE_MIME_TYPE
@@ -188,17 +190,25 @@ def test_a_user_cannot_bring_state():
 
 
 LONG = "x" * MOST_CHARACTERS
-TOO_LONG = {
-    "both do not fit": ({"a": "y"}, LONG, (ThinkingPart("", None, {"a": "y"}),)),
-    "the metadata does not fit": ({"a": LONG}, "m\\marker", (MARKER, ThinkingPart(""))),
-}
 
 
-@pytest.mark.parametrize(("metadata", "marker", "opened"), TOO_LONG.values(), ids=TOO_LONG)
-def test_of_too_much_state_one_half_is_kept(metadata: Any, marker: str, opened: Any) -> None:
-    parts = handed_on(ThinkingPart("", None, metadata), DataPart.text(marker, STATEFUL_MARKER_MIME_TYPE))
-    assert unsealed([ChatMessage.assistant(parts)])[0].content == opened
+def test_the_marker_goes_alone_where_not_both_fit() -> None:
+    parts = handed_on(ThinkingPart("", None, {"a": LONG}), MARKER)
+    assert unsealed([ChatMessage.assistant(parts)])[0].content == (MARKER, ThinkingPart(""))
     assert len(parts[0].metadata["encrypted_content"]) <= MOST_CHARACTERS
+
+
+def test_what_the_marker_repeats_of_the_metadata_is_carried_once() -> None:
+    item = {"type": "reasoning", "encrypted_content": "e" * 3000}
+    ours = marker_part("m", StateMarker(Origin("u", "m"), "resp_1", answer="a", reasoning=(item,)))
+    thinking = ThinkingPart("Hm", None, {ITEMS: [item], ORIGIN: "u/m"})
+    [_, carrier] = handed_on(thinking, ours)
+    assert len(carrier.metadata["encrypted_content"]) < 2 * 3000
+    marker, opened = unsealed([ChatMessage.assistant([carrier])])[0].content
+    assert opened == ThinkingPart("", None, thinking.metadata)
+    assert read_marker(marker) == StateMarker(Origin("u", "m"), "resp_1", answer="a")
+    [alone] = handed_on(ours)
+    assert unsealed([ChatMessage.assistant([alone])])[0].content[0] == ours
 
 
 def test_state_that_does_not_fit_at_all_is_said(caplog: pytest.LogCaptureFixture) -> None:

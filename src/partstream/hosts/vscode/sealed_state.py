@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
+from partstream.conversation.state_marker import marker_part, read_marker
 from partstream.messages import Role
 from partstream.parts import DataPart, ThinkingPart, ToolCallPart
 from partstream.provider import WaitingProgress
@@ -30,8 +32,8 @@ __all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
-MOST_CHARACTERS: Final = 65_536
-"""The most characters of the sealed state: as many as the stateful marker may have."""
+MOST_CHARACTERS: Final = 262_144
+"""The most characters of the sealed state. VS Code 1.139 was observed to give 2,000,000 back; each request repeats it."""
 
 _CARRIER: Final = "encrypted_content"
 """The field of the metadata that the agent host keeps."""
@@ -84,14 +86,14 @@ class SealedState:
 
     def _sealed(self) -> str | None:
         """The sealed state, as much of it as fits; None for none."""
-        marker = None if self._marker is None else self._marker.data.decode(errors="replace")
-        state = {_METADATA: self._metadata, _MARKER: marker}
-        # The marker repeats what the metadata of our own protocols holds: if not both fit, one of them does most.
-        for fields in (state, {_METADATA: self._metadata}, {_MARKER: marker}):
-            kept = {name: value for name, value in fields.items() if value}
-            if kept and len(sealed := seal(kept)) <= MOST_CHARACTERS:
+        metadata, marker = self._metadata or {}, self._marker
+        choices = ((metadata, _without_repetition(marker, metadata)), ({}, marker))
+        for thinking, kept in choices:
+            fields = {_METADATA: thinking, _MARKER: None if kept is None else kept.data.decode(errors="replace")}
+            state = {name: value for name, value in fields.items() if value}
+            if state and len(sealed := seal(state)) <= MOST_CHARACTERS:
                 return sealed
-        if self._metadata or marker:
+        if metadata or marker is not None:
             _logger.warning(
                 "the state of an answer is longer than %d characters: the agent host gets the answer without it",
                 MOST_CHARACTERS,
@@ -106,6 +108,15 @@ class SealedState:
         """Tells why the answer does not begin yet."""
         if isinstance(self._progress, WaitingProgress):
             self._progress.wait(reason, seconds)
+
+
+def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) -> DataPart | None:
+    """The marker without the reasoning that the metadata of thinking lists too; as it is where that lists none."""
+    ours = None if marker is None or ITEMS not in metadata else read_marker(marker)
+    if marker is None or ours is None or not ours.reasoning:
+        return marker
+    model_id, _, _ = marker.data.decode(errors="replace").partition("\\")
+    return marker_part(model_id, replace(ours, reasoning=()))
 
 
 def _is_usage(part: ResponsePart) -> bool:
