@@ -132,8 +132,12 @@ export class ChatPanel {
       `the picker to show ${name}`,
       async () => {
         await this.openPicker(name, group);
-        await (await this.#pickerRow(name, group)).click();
-        return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT }).catch(() => false);
+        // At its beginning: at the end of a row under the mouse is a button that pins the model.
+        await (await this.#pickerRow(name, group)).click({ position: { x: 40, y: 8 } });
+        return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT }).catch(async () => {
+          await this.#page.keyboard.press("Escape");
+          return false;
+        });
       },
       { limit: OPEN_LIMIT, describe: () => this.#pickerButton.innerText() },
     );
