@@ -55,6 +55,11 @@ def test_the_facts_stand_behind_the_message(error: Exception, expected: str):
     assert with_facts("said", error) == expected
 
 
+def test_a_fact_that_the_message_says_is_not_repeated():
+    said = "the server answered HTTP 429: slow down"
+    assert with_facts(said, UpstreamHTTPError(429, request_id="req_1")) == f"{said} (request req_1)"
+
+
 def test_fields_of_other_types_are_left_out():
     error = UpstreamError("x", http_status=True, provider_code=7, retry_after="soon")  # type: ignore[arg-type]
     assert with_facts("said", error) == "said"

@@ -36,7 +36,7 @@ def with_facts(message: str, error: BaseException) -> str:
         error: The error; a provider of a person may have put values of any type into its fields.
     """
     chain = [*_chain(error)]
-    facts = [shown for name, kind, show in _FACTS for shown in _first(chain, name, kind, show)]
+    facts = [shown for name, kind, show in _FACTS for shown in _first(chain, name, kind, show) if shown not in message]
     lines = [f"{message} ({', '.join(facts)})" if facts else message]
     lines += [f"caused by {said}" for cause in chain[1:] if (said := _said(cause)) and said not in message]
     lines += [f"body: {body[:_LONGEST_BODY]}" for body in _first(chain, "body", str, str) if body not in message]

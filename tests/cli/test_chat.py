@@ -249,6 +249,21 @@ def test_an_answer_that_was_cut_says_so_beside_the_output_and_exits_0(scenario: 
     run(test())
 
 
+def test_each_further_attempt_is_one_line_which_says_the_status_once():
+    async def test() -> None:
+        async with ReplayUpstream(fault="status=503") as upstream:
+            retry = {"PARTSTREAM_RETRY": '{"attempts": 3, "firstWait": 0.01}', "PARTSTREAM_PROTOCOL": "openresponses"}
+            chat = await call_process("chat", "--base-url", upstream.base_url, "--model", "m", "Hi", **retry)
+        first, second, last = chat.errors.splitlines()
+        assert first.startswith("attempt 1 failed, the next in 0.0 s: the server answered HTTP 503: ")
+        assert second.startswith("attempt 2 failed, the next in 0.0 s: ")
+        assert last.startswith("the server answered HTTP 503: ")
+        assert all(line.count("503") == 2 for line in (first, second, last))  # the server says it too
+        assert "{" not in chat.errors
+
+    run(test())
+
+
 def test_an_upstream_that_is_not_there_is_one_sentence():
     async def test() -> None:
         chat = await call("chat", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "Hi")

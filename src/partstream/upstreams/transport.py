@@ -121,8 +121,10 @@ class Transport:
                     raise
             if failure is None or wait is None:
                 return
-            said = with_facts(str(failure), failure)
+            said, _, more = with_facts(failure.statement, failure).partition("\n")
             _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, said)
+            if more:
+                _logger.debug("attempt %d: %s", attempt, more)
             on_wait(failure.statement, wait)
             await asyncio.sleep(wait)
             attempt += 1
