@@ -104,6 +104,18 @@ defaultModel = "large-1"
 firstEvent = 600
 ```
 
+One family of a server's models, one of them under a name of your own. What is said in `models` is added to what the
+server says, and hides no other model; `allowModels` and `hiddenModels` do that:
+
+```toml
+baseUrl = "http://localhost:11434/v1"
+allowModels = ["qwen3*"]
+
+[[models]]
+id = "qwen3:8b"
+name = "Small Qwen"
+```
+
 A server without a list of models, in a network with a proxy and certificates of its own (`SSL_CERT_FILE`):
 
 ```toml

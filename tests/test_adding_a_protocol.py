@@ -159,7 +159,8 @@ def test_a_group_of_vs_code_answers_over_the_new_wire(environment: Mapping[str, 
     try:
         sidecar.initialize()
         request = {"perch": "word-of-the-cage", "mod": "noisy"}
-        settings = {"baseUrl": base_url, "protocol": "parrot", "models": ["tools"], "request": request}
+        settings = {"baseUrl": base_url, "protocol": "parrot", "models": ["tools"], "discover": False}
+        settings["request"] = request
         group = {"id": "g", "configuration": settings}
         [model] = sidecar.information(group)["models"]
         assert model["id"] == "tools"

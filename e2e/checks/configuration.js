@@ -36,6 +36,7 @@ export function groups({ upstream }) {
       baseUrl: upstream.url,
       protocol: "openresponses",
       headers: { [HEADER.name]: HEADER.value },
+      discover: false,
       models: [
         { id: REPLAY.id, name: MODEL, family: "replay", ...limits },
         { id: SMALL.id, name: SMALL_MODEL, family: "small", ...limits },
@@ -46,6 +47,7 @@ export function groups({ upstream }) {
       vendor: "partstream",
       baseUrl: upstream.urls["ai-gateway"],
       protocol: "ai-gateway",
+      discover: false,
       models: [{ id: "made/up", name: GATEWAY_MODEL, family: "gateway", ...limits }],
     },
     {
@@ -60,6 +62,7 @@ export function groups({ upstream }) {
       vendor: "partstream",
       baseUrl: upstream.urls[protocol],
       protocol,
+      discover: false,
       models: [{ id: `wire-${protocol}`, name, family: "wire", ...limits }],
     })),
     {

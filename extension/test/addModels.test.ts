@@ -107,7 +107,9 @@ test("the models of a server that lists none can be named", async () => {
   world.server = () => ({ models: [] });
   await world.run(script("Another server…", ADDRESS, "", "Name the models myself…", "one, two,one,", "Named"));
   const models = [{ id: "one" }, { id: "two" }];
-  assert.deepEqual(world.added, [{ name: "Named", configuration: { baseUrl: ADDRESS, models }, shown: 2 }]);
+  assert.deepEqual(world.added, [
+    { name: "Named", configuration: { baseUrl: ADDRESS, discover: false, models }, shown: 2 },
+  ]);
 });
 
 test("a name that exists is not offered and not taken; one that VS Code refuses is asked for again", async () => {

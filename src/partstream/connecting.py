@@ -220,6 +220,7 @@ def _configuration(
         allow_insecure_http=allow_insecure_http,
         stream=StreamOptions(),  # no other server is asked, so no ids can collide
         selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
+        discover=model is None,
     )
 
 

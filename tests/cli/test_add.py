@@ -305,7 +305,8 @@ def test_a_server_without_a_list_of_models_is_added_with_the_model_that_is_named
             assert (unnamed.code, home.file.exists()) == (3, False)
             named = await home.add(url, "--profile", "work", "--key-from", "none", "--model", "sonar")
             assert named.code == 0, named.errors
-            assert home.settings["profiles"]["work"] == {"baseUrl": url, "models": ["sonar"], "defaultModel": "sonar"}
+            named_model = {"discover": False, "models": ["sonar"], "defaultModel": "sonar"}
+            assert home.settings["profiles"]["work"] == {"baseUrl": url, **named_model}
             assert "Next: partstream chat\n" in named.output
 
     run(test())

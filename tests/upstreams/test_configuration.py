@@ -52,7 +52,6 @@ def test_every_setting_has_its_field():
             tool_calling=False,
         ),
     }
-    assert not configuration.discovers
 
 
 def test_empty_settings_count_as_left_out():

@@ -94,31 +94,47 @@ def test_a_refused_or_missing_key_never_shows_the_list_of_the_key_before(tmp_pat
     run(test())
 
 
-def test_configured_models_are_offered_without_asking_anybody():
+# The settings of a group beside its address, the models in the picker, and the paths that were asked for the list.
+NAMED = {
+    "a name": ([{"id": "gpt-4o", "name": "Mine"}], {}, [("gpt-5.2", "GPT-5.2"), ("gpt-4o", "Mine")], [LIST]),
+    "an id alone": (["gpt-4o"], {}, [("gpt-5.2", "GPT-5.2"), ("gpt-4o", "GPT-4o")], [LIST]),
+    "one that the list lacks": (["own"], {}, [("gpt-5.2", "GPT-5.2"), ("gpt-4o", "GPT-4o"), ("own", "Own")], [LIST]),
+    "with a list of those to show": (["gpt-4o"], {"allowModels": ["gpt-4o"]}, [("gpt-4o", "GPT-4o")], [LIST]),
+    "with one that is hidden": (["own"], {"hiddenModels": ["gpt-5*"]}, [("gpt-4o", "GPT-4o"), ("own", "Own")], [LIST]),
+    "with no list wanted": ([{"id": "b", "name": "B"}, "own"], {"discover": False}, [("b", "B"), ("own", "Own")], []),
+    "with a list wanted": (["own"], {"discover": True, "denyModels": ["gpt-*"]}, [("own", "Own")], [LIST]),
+    "of an agent at its address": (["own"], {"protocol": "ag-ui"}, [("own", "Own")], []),
+}
+
+
+@pytest.mark.parametrize(("models", "settings", "shown", "asked"), NAMED.values(), ids=NAMED)
+def test_naming_a_model_adds_what_is_said_of_it_and_hides_no_other(
+    models: list[Any], settings: dict[str, Any], shown: list[tuple[str, str]], asked: list[str]
+):
     async def test() -> None:
-        async with gateway({LIST: OPENAI}, models=["claude-opus-4-1", {"id": "b", "name": "B"}]) as (server, provider):
-            assert [(model.id, model.name) for model in await listed(provider)] == [
-                ("claude-opus-4-1", "Claude Opus 4.1"),
-                ("b", "B"),
-            ]
-            assert server.requests == []
+        async with gateway({LIST: OPENAI}, models=models, **settings) as (server, provider):
+            in_picker = [one for one in await listed(provider) if one.extra.get("isUserSelectable") is not False]
+            assert sorted((model.id, model.name) for model in in_picker) == sorted(shown)
+            assert server.paths() == asked
 
     run(test())
 
 
-def test_configured_models_are_overrides_where_the_upstream_is_asked_too():
+def test_a_named_model_keeps_what_its_server_says_and_is_first_where_it_is_the_default():
     async def test() -> None:
-        settings = {
-            "models": [{"id": "gpt-4o", "maxInputTokens": 7, "name": "Mine"}, "my-own"],
-            "discover": True,
-            "denyModels": ["gpt-5*"],
-            "defaultModel": "my-own",
-        }
-        async with gateway({LIST: OPENAI}, **settings) as (_, provider):
-            assert [(model.id, model.name, model.max_input_tokens) for model in await listed(provider)] == [
-                ("my-own", "My Own", 128_000),
-                ("gpt-4o", "Mine", 7),
-            ]
+        named = {"models": [{"id": CLAUDE, "name": "Mine"}, {"id": "own", "maxInputTokens": 7}], "defaultModel": "own"}
+        async with gateway({LIST: VERCEL}) as (_, provider):
+            plain = {model.id: model for model in await listed(provider)}
+        async with gateway({LIST: VERCEL}, **named) as (_, provider):
+            own, *others = await listed(provider)
+        mine = next(model for model in others if model.id == CLAUDE)
+        assert (own.id, own.max_input_tokens) == ("own", 7)
+        assert (mine.name, plain[CLAUDE].name) == ("Mine", "Claude Sonnet 4.5")
+        assert (mine.max_input_tokens, mine.max_output_tokens, mine.capabilities) == (
+            plain[CLAUDE].max_input_tokens,
+            plain[CLAUDE].max_output_tokens,
+            plain[CLAUDE].capabilities,
+        )
 
     run(test())
 
@@ -159,7 +175,7 @@ def test_an_upstream_without_a_list_is_an_error_that_says_so():
 
 def test_configured_models_stay_when_the_upstream_has_no_list(caplog: pytest.LogCaptureFixture):
     async def test() -> None:
-        async with gateway({}, models=["mine"], discover=True) as (_, provider):
+        async with gateway({}, models=["mine"]) as (_, provider):
             assert [model.id for model in await listed(provider)] == ["mine"]
 
     run(test())

@@ -90,7 +90,7 @@ export function newGroup(answers: Answers): NewGroup {
     name: answers.name,
     configuration: {
       ...connection(answers),
-      ...(named.length > 0 && { models: named.map((id) => ({ id })) }),
+      ...(named.length > 0 && { discover: false, models: named.map((id) => ({ id })) }),
       ...(hidden.length > 0 && { hiddenModels: hidden }),
     },
     shown: named.length > 0 ? named.length : models.length - hidden.length,

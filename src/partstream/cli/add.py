@@ -222,7 +222,8 @@ class _Addition:
     def _naming_a_model(self, addition: Addition) -> Addition:
         """The profile of a server that lists no models: it names the one that a person wants."""
         model = self.given.model_id or self.questions.line("Id of the model", "--model")
-        return replace(addition, settings={**addition.settings, "models": [model], "defaultModel": model})
+        named = {"discover": False, "models": [model], "defaultModel": model}
+        return replace(addition, settings={**addition.settings, **named})
 
     def _addition(self, name: str, place: Place, key: KeySource) -> Addition:
         settings = {"baseUrl": place.base_url, **place.settings, **key.settings}

@@ -65,14 +65,14 @@ MODEL_LIST_ROWS: Final = (
     Setting(
         "models",
         Kind(Form.LIST, _models, {"type": "array"}),
-        "Models by id, or objects that say what the server does not say of them",
+        "Models by id, or objects that say what the server does not say of them; they add to its list and hide nothing",
         sets="selection.overrides",
         contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
         dialog=Dialog(
             "Models",
             snippet={
                 "label": "New model",
-                "description": "The id is enough; what is left out comes from the server.",
+                "description": "What you leave out comes from the server.",
                 "body": [{"id": "$1", "name": "$2", "toolCalling": "^${3|true,false|}"}],
             },
         ),

@@ -270,6 +270,7 @@ class WriteRequest:
         own_base_path: Where below a host its servers stand, for a wire that has a base path of its own, such as `/api`;
             empty for one that stands beside the others.
         models_path: Where models are listed, below the path that `find_model_lists` gives.
+        lists_models: Whether its servers list their models; one that does not is asked only where no model is named.
         choose_window: The context window that requests to a model set, given its settings with what is known of it;
             that window is advertised. None for a wire on which no request sets one.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
@@ -301,6 +302,7 @@ class WriteRequest:
     empty_request: Mapping[str, Any] | None = None
     own_base_path: str = ""
     models_path: str = "/models"
+    lists_models: bool = True
     choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
     loads_models: bool = False
     fits_answers: bool = False

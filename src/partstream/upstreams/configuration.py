@@ -13,7 +13,7 @@ from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
-from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL
+from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, asking
 from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
@@ -64,7 +64,7 @@ class GatewayConfiguration(NotPickled):
         ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
         capture: Whether the last answers are kept in memory.
         selection: Which of the upstream's models are offered, and what a person says of them.
-        discover: Whether the upstream is asked for its models; None for when no model is configured.
+        discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
         cache_folder: Where its list, and what it was found to speak, outlive the process, or None.
         protocol_folder: The same for what it was found to speak alone; None for `cache_folder`.
         warnings: What stands in its settings and has no effect, in sentences; the list of its models shows them.
@@ -213,8 +213,10 @@ class GatewayConfiguration(NotPickled):
 
     @property
     def discovers(self) -> bool:
-        """Whether the upstream is asked for its models."""
-        return not self.selection.overrides if self.discover is None else self.discover
+        """Whether the upstream is asked for its models: unless a person says otherwise, or names what no list has."""
+        if self.discover is not None:
+            return self.discover
+        return not self.selection.overrides or self.is_detected or asking(self.protocol).lists_models
 
     def request_settings(self, model_id: str) -> RequestSettings:
         """How requests to a model are written."""

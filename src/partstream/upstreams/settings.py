@@ -219,8 +219,8 @@ _FIRST_ROWS: Final = (
     Setting(
         "discover",
         BOOLEAN,
-        "Whether the server is asked for its models",
-        otherwise="when `models` is empty",
+        "Whether the server is asked for its models; `false` offers only those of `models`",
+        otherwise="`true`; `false` where `models` names some and the protocol has no list",
         dialog=Dialog("Discover models"),
     ),
 )

@@ -38,7 +38,8 @@ def serving(**settings):
 
 def group_of(upstream, **configuration):
     models = [{"id": "text", "name": "Text", "family": "test", "maxInputTokens": 1000}]
-    return {"id": "g", "configuration": {"baseUrl": upstream.base_url, "models": models, **configuration}}
+    settings = {"baseUrl": upstream.base_url, "models": models, "discover": False}
+    return {"id": "g", "configuration": {**settings, **configuration}}
 
 
 def test_a_gateway_group_lists_its_models_under_their_own_ids_and_answers():

@@ -25,7 +25,13 @@ COPILOT = {"requestInitiator": "github.copilot-chat", "modelOptions": {}}
 
 def group_of(upstream: ReplayUpstream, **configuration: Any) -> dict[str, Any]:
     models = [{"id": "text", "name": "Text", "family": "test", "maxInputTokens": 1000}]
-    settings = {"baseUrl": upstream.base_url, "apiKey": KEY, "models": models, "protocol": "openresponses"}
+    settings = {
+        "baseUrl": upstream.base_url,
+        "apiKey": KEY,
+        "models": models,
+        "discover": False,
+        "protocol": "openresponses",
+    }
     return {"id": "g", "configuration": {**settings, **configuration}}
 
 

@@ -122,10 +122,11 @@ def test_a_server_that_loses_its_endpoint_for_good_is_an_error_that_says_so():
     run(test())
 
 
-def test_configured_models_are_offered_without_asking_anybody_and_say_later_what_is_spoken():
+def test_models_without_a_list_are_offered_without_asking_anybody_and_say_later_what_is_spoken():
     async def test() -> None:
         async with ReplayUpstream() as upstream:
-            configuration = GatewayConfiguration.from_json({"baseUrl": upstream.base_url, "models": ["text"]})
+            group = {"baseUrl": upstream.base_url, "models": ["text"], "discover": False}
+            configuration = GatewayConfiguration.from_json(group)
             async with aclosing(GatewayProvider(replace(configuration, timeouts=LIMITS))) as provider:
                 changes: list[None] = []
                 provider.on_did_change_language_model_chat_information(changes.append)

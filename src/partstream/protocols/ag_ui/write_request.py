@@ -100,6 +100,7 @@ def _conversation_rules(_settings: RequestSettings, _model_id: str) -> Conversat
 WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path="",
+    lists_models=False,
     conversation_rules=_conversation_rules,
     errors=ERRORS,
     identify=_identify,
