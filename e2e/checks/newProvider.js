@@ -64,4 +64,25 @@ export const NEW_PROVIDER_CHECKS = [
       await screenshot("help-walkthrough-picture");
     },
   },
+  {
+    name: "help: the documentation opens without a network, with its pictures, and leads from page to page",
+    async run({ wizard, palette, panel, webviews, screenshot }) {
+      await panel.closeEditors();
+      await palette.run("Partstream: Help…");
+      await wizard.shows("to read");
+      await wizard.choose("Documentation");
+      // The preview of Markdown has no title of its own: a page is known by its heading.
+      const contents = await webviews.frameWith("h1", "Partstream");
+      await screenshot("help-documentation");
+      await contents.locator("a", { hasText: "VS Code" }).first().click();
+      const page = await webviews.frameWith("h2", "A server");
+      const picture = page.locator('img[src*="add-models-server"]');
+      await picture.scrollIntoViewIfNeeded();
+      await until("the carried picture", () => picture.evaluate(({ naturalWidth }) => naturalWidth > 0));
+      await screenshot("help-documentation-page");
+      await page.locator('a[data-href="contract.md"]').first().click();
+      await webviews.frameWith("h1", "contract");
+      await panel.closeEditors();
+    },
+  },
 ];

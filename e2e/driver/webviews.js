@@ -44,6 +44,23 @@ export class Webviews {
     return found;
   }
 
+  /** The frame that shows an element with this text. */
+  async frameWith(selector, text) {
+    const shows = (frame) => frame.locator(selector, { hasText: text }).first().isVisible().catch(() => false);
+    let found;
+    await until(
+      `a page with ${selector} ${text}`,
+      async () => {
+        const frames = this.#page.frames().filter((frame) => !frame.isDetached());
+        const shown = await Promise.all(frames.map(shows));
+        found = frames[shown.indexOf(true)];
+        return found !== undefined;
+      },
+      { limit: FRAME_LIMIT, describe: async () => this.#page.frames().map((frame) => frame.url()).join("\n") },
+    );
+    return found;
+  }
+
   /** What axe finds in a frame: nothing, if it is accessible. */
   async axe(frame) {
     const program = "from axe_playwright_python.base import AXE_FILE_PATH; print(AXE_FILE_PATH)";
