@@ -29,6 +29,7 @@ import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
+import { everywhereCommands } from "./vscodeEverywhere";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
@@ -145,7 +146,7 @@ export class Application {
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
       ),
-      ...api.registerCommands(this.#commands),
+      ...api.registerCommands({ ...this.#commands, ...everywhereCommands(context, () => this.#addModels.run()) }),
     );
   }
 

@@ -24,6 +24,11 @@ const models = (): readonly Help[] => [
     description: l10n.t("write a model in Python"),
     value: to("partstream.newProviderFile"),
   },
+  {
+    label: l10n.t("Use a Model Everywhere…"),
+    description: l10n.t("titles, commit messages, inline chat"),
+    value: to("partstream.useEverywhere"),
+  },
   { label: l10n.t("Show Token Usage"), description: l10n.t("what answers took"), value: to("partstream.showUsage") },
 ];
 

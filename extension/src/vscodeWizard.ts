@@ -76,6 +76,7 @@ export function createAddModels(
     openChat: async () => vscode.commands.executeCommand("workbench.action.chat.open"),
     chooseProvider,
     newProvider: async () => vscode.commands.executeCommand("partstream.newProviderFile"),
+    useEverywhere: async () => vscode.commands.executeCommand("partstream.useEverywhere"),
     handOver,
     memory: context.globalState,
     failed,

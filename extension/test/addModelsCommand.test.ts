@@ -43,6 +43,19 @@ test("the command asks page by page, goes back to the key that was refused, and 
   for (const key of [KEY, WRONG_KEY]) assert.ok(!(world.lines.join() + world.clipboard).includes(key));
 });
 
+test("the notification after the first group leads to its use everywhere", async () => {
+  set("python", NEW);
+  start();
+  world.chosen = "Use Everywhere…";
+  const running = world.commands.get("partstream.addModels")?.();
+  await chooseGroq();
+  (await nextBox()).write(KEY);
+  (await nextBox()).choose("Echo");
+  (await nextBox()).write("Fast");
+  await running;
+  assert.ok(world.opened.includes("partstream.useEverywhere"));
+});
+
 test("without VS Code's command the group is handed over without its key, and the file for it is opened", async () => {
   set("python", NEW);
   start();

@@ -121,6 +121,12 @@ test("the walkthrough begins with a mark where Python runs, and with the choice 
   assert.deepEqual([none?.when, none?.completionEvents], ["!partstream.ready", ["onContext:partstream.ready"]]);
 });
 
+test("a button for a commit message is there while nobody is signed in, and Copilot's own does not work", () => {
+  const command = "partstream.generateCommitMessage";
+  const when = "scmProvider == git && chatEntitlementSignedOut && !chatSetupCompleted";
+  assert.deepEqual(contributes.menus["scm/title"], [{ command, when, group: "navigation" }]);
+});
+
 test("New File offers a provider, and Help leads to commands that there are, in the words of the palette", () => {
   assert.deepEqual(contributes.menus["file/newFile"], [{ command: "partstream.newProviderFile", group: "file" }]);
   const titles = new Map(contributes.commands.map(({ command, title }) => [command, title]));
@@ -162,7 +168,7 @@ test("the key of a group is a secret", () => {
 
 test("every command and every setting has its line in the documentation and its place in the code", () => {
   const documentation = read("../docs/vscode.md") + read("../docs/configuration.md");
-  const code = read("src/application.ts") + read("src/vscodeApi.ts");
+  const code = read("src/application.ts") + read("src/vscodeApi.ts") + read("src/vscodeEverywhere.ts");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
   const group = contributes.languageModelChatProviders[0]?.configuration;
   const groupKeys = [group, ...(group?.allOf ?? [])].flatMap((schema) => Object.keys(schema?.properties ?? {}));

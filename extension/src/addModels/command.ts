@@ -20,6 +20,8 @@ export interface AddModelsParts {
   readonly chooseProvider: () => Promise<void>;
   /** Runs *New Provider File*. */
   readonly newProvider: () => Promise<void>;
+  /** Runs *Use a Model Everywhere*. */
+  readonly useEverywhere: () => Promise<void>;
   /** Gives a group, without its key, to a person who has to paste it themselves. */
   readonly handOver: (group: Readonly<Record<string, unknown>>) => Promise<void>;
   /** What outlives the window. */
@@ -65,13 +67,15 @@ export class AddModels {
   }
 
   async #after(outcome: Outcome): Promise<void> {
-    const { offer, openChat, chooseProvider, handOver } = this.parts;
+    const { offer, openChat, chooseProvider, handOver, useEverywhere, world } = this.parts;
     if (outcome.kind === "closed") return;
     if (outcome.kind === "own provider") return chooseProvider();
     if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
-    const [chat, another] = [l10n.t("Open Chat"), l10n.t("Add Another")];
-    const chosen = await offer(whatWasAdded(outcome.group), [chat, another]);
+    const [chat, everywhere, another] = [l10n.t("Open Chat"), l10n.t("Use Everywhere…"), l10n.t("Add Another")];
+    const isFirst = (await world.takenNames()).length <= 1;
+    const chosen = await offer(whatWasAdded(outcome.group), [chat, ...(isFirst ? [everywhere] : []), another]);
     if (chosen === chat) await openChat();
+    if (chosen === everywhere) await useEverywhere();
     if (chosen === another) await this.run();
   }
 }
