@@ -1,8 +1,9 @@
 """The short door: bytes of an answer in any pieces, parts and then one Finish."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, get_args
 
 import pytest
 
@@ -11,12 +12,17 @@ from partstream import (
     PROTOCOLS,
     Finish,
     InvalidArgumentError,
+    ProtocolName,
+    StreamOptions,
     TextPart,
+    ThinkingMode,
+    ToolCallPart,
     UnknownProtocolError,
     Unmapped,
     read_stream,
 )
 from partstream.outputs import Outcome
+from partstream.protocols.registry import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, sse, terminal
 
 ANSWER = b"".join(sse([created(), delta("Hel"), delta("lo"), {"type": "response.odd"}, terminal()]))
@@ -82,7 +88,7 @@ def test_nothing_behind_the_finish_is_read() -> None:
 def test_the_names_of_all_protocols_are_public_and_any_other_name_is_refused() -> None:
     assert "openresponses" in partstream.PROTOCOLS
     with pytest.raises(KeyError, match="morse"):
-        read_stream([], protocol="morse")
+        read_stream([], protocol="morse")  # type: ignore[call-overload]
 
 
 def test_whoever_feeds_has_the_reader_itself() -> None:
@@ -109,8 +115,58 @@ def test_all_bytes_at_once_are_one_chunk() -> None:
     assert next(read_stream(event + b"\n\n")) == TextPart("Hi")
 
 
-def test_an_unknown_protocol_is_refused_with_those_that_are_known() -> None:
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("open-ai", "chat-completions"),
+        ("chat_completions", "chat-completions"),
+        ("Anthropic", "anthropic-messages"),
+        ("openresponse", "openresponses"),
+        ("gemni", "gemini"),
+        ("morse", None),
+    ],
+)
+def test_an_unknown_protocol_is_refused_with_the_name_that_may_be_meant(name: str, meant: str | None) -> None:
     with pytest.raises(UnknownProtocolError) as caught:
-        read_stream([], protocol="openai")
-    assert str(caught.value) == f"protocol: got 'openai', expected one of {', '.join(PROTOCOLS)}"
-    assert caught.value.name == "openai"
+        read_stream([], protocol=name)  # type: ignore[call-overload]
+    hint = "" if meant is None else f"; did you mean {meant!r}?"
+    assert str(caught.value) == f"protocol: got {name!r}, expected one of {', '.join(PROTOCOLS)}{hint}"
+    assert (caught.value.name, caught.value.meant) == (name, meant)
+
+
+@pytest.mark.parametrize("name", [one for one in get_args(ProtocolName) if one != "auto"])
+def test_every_name_that_is_typed_is_known(name: ProtocolName) -> None:
+    assert PROTOCOLS[name].name in BUILT_IN_PROTOCOLS
+
+
+def test_every_name_that_is_known_is_typed() -> None:
+    assert set(BUILT_IN_PROTOCOLS) < set(get_args(ProtocolName))
+
+
+CALL = {"id": "call_1", "index": 0, "function": {"name": "add", "arguments": "{}"}}
+CALLING = (
+    b"data: %s\n\ndata: [DONE]\n\n"
+    % json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [CALL]}, "finish_reason": "tool_calls"}]}).encode()
+)
+
+
+def test_every_function_of_the_library_gives_the_call_ids_of_the_server() -> None:
+    chunk = json.loads(CALLING.split(b"\n")[0].removeprefix(b"data: "))
+
+    async def events() -> list[object]:
+        return [part async for part in partstream.from_events([chunk])]
+
+    async def adapted() -> list[object]:
+        adapter = partstream.StreamAdapter(dialect="chat-completions")
+        return [part async for part in adapter.adapt_stream([chunk])]
+
+    reader = partstream.StreamReader()
+    read: dict[str, Iterable[object]] = {
+        "read_stream": read_stream(CALLING),
+        "read_stream with options": read_stream(CALLING, options=StreamOptions(thinking=ThinkingMode.OFF)),
+        "StreamReader": [*reader.feed(CALLING), *reader.end()],
+        "from_events": asyncio.run(events()),
+        "StreamAdapter": asyncio.run(adapted()),
+    }
+    ids = {name: [one.call_id for one in parts if isinstance(one, ToolCallPart)] for name, parts in read.items()}
+    assert ids == {name: ["call_1"] for name in read}

@@ -10,7 +10,14 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Final
 
-from partstream.errors import EmptyStreamError, TruncatedStreamError, UnreadableStreamError
+from partstream.errors import (
+    EmptyStreamError,
+    EventTooLargeError,
+    ToolArgumentsError,
+    TruncatedStreamError,
+    UnreadableStreamError,
+    UpstreamFailureError,
+)
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE
 from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.outputs import Finish, StreamOptions, Unmapped
@@ -19,10 +26,13 @@ from partstream.protocols.begun_json import begun_object
 from partstream.protocols.claims import NamedEvent, Telling, claims_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
+from partstream.protocols.life import State
 from partstream.protocols.likeness import understood_nothing
-from partstream.protocols.registry import PROTOCOLS, known_framings, loadable_protocols
+from partstream.protocols.registry import known_framings, loadable_protocols
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from partstream.errors import LanguageModelError
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol, WireEvent
@@ -57,6 +67,7 @@ class WireFinder:
         data: All bytes so far.
         row: The protocol, once it is found.
         framing: How its events are told apart, once it is found.
+        is_json: Whether the bytes begin as JSON, and not as events with fields.
         events: The JSON objects that were looked at.
         document: The JSON document in place of a stream, which only the protocol's own rule for documents reads; None
             for everything else.
@@ -66,10 +77,10 @@ class WireFinder:
         self.data = bytearray()
         self.row: Protocol | None = None
         self.framing = framing
+        self.is_json = False
         self.events: list[NamedEvent] = []
         self.document: bytes | None = None
         self._head: bytes | None = b""  # the first bytes that are no blank, until they tell the framing
-        self._is_json = False
         self._rows: list[Protocol] = []
         self._decoder: EventDecoder | None = None
         self._telling = Telling(())
@@ -103,26 +114,19 @@ class WireFinder:
 
     def error(self) -> LanguageModelError:
         """Why the bytes are no answer that anything here reads."""
-        expected = f"an answer in one of {', '.join(PROTOCOLS)}"
         if self._decoder is not None and self._decoder.error is not None:
             return self._decoder.error
-        head = bytes(self.data[:LOOKED_AT])
-        return (
-            _error_of_no_events(head, expected)
-            or _error_of_events([one.event for one in self.events], head, expected)
-            or UnreadableStreamError(
-                got=_beginning_of(head),
-                expected=expected,
-                advice="name the protocol where the bytes are right",
-                beginning=_text(head),
-            )
-        )
+        head, expected = bytes(self.data[:LOOKED_AT]), "an answer of a model in a known protocol"
+        found = _error_of_no_events(head, expected) or _error_of_events(self.events, head, expected)
+        if found is None and len(self.data) >= _MOST_BYTES:
+            return EventTooLargeError(_MOST_BYTES, _MOST_BYTES)
+        return found or TruncatedStreamError(State.IDLE.name)
 
     def _choose_framing(self, head: bytes) -> None:
         self._head = None
         start = head[:_TELLS_FRAMING].partition(b"\n")[0]
         rows = list(loadable_protocols()[0].values())
-        self._is_json = start.startswith((b"{", b"["))
+        self.is_json = start.startswith((b"{", b"["))
         if self.framing is not None:
             name = self.framing.name
             self._decoder = self.framing.make_decoder()
@@ -131,7 +135,7 @@ class WireFinder:
             other = next((one for one in lines if one.looks is not None and one.looks.match(start)), None)
             name = SSE.name if other is None else other.name
             self._decoder = BareJSONDecoder() if other is None else other.make_decoder()
-        names = {SSE.name, JSON_LINES.name} if self._is_json and self.framing is None else {name}
+        names = {SSE.name, JSON_LINES.name} if self.is_json and self.framing is None else {name}
         self._rows = [row for row in rows if not names.isdisjoint({framing.name for framing in row.framings})]
         self._telling = Telling(self._rows)
         self._look(head)
@@ -156,7 +160,7 @@ class WireFinder:
         self.events.append(named)
         if self._telling.add(named) is not None:
             self._decide()
-        elif self._is_json and len(self.events) == 1 and (row := _document_row(self._rows, event)) is not None:
+        elif self.is_json and len(self.events) == 1 and (row := _document_row(self._rows, event)) is not None:
             self.row, self.document, self._is_over = row, payload, True
         elif self._telling.seen >= _MOST_EVENTS:
             self._decide()
@@ -174,7 +178,7 @@ class WireFinder:
     def _framing_of(self, row: Protocol) -> Framing:
         """How the events of a protocol are told apart here: as on its wire, wherever that fits."""
         first = row.framings[0]
-        if self._is_json:
+        if self.is_json:
             return first if first.looks is not None or first.make_decoder is BareJSONDecoder else LENIENT_SSE
         return next((one for one in row.framings if one.name == SSE.name), first)
 
@@ -190,24 +194,36 @@ def explanation(head: bytes, error: LanguageModelError | None, row: Protocol) ->
     Returns:
         The error that says it; None where nothing but the given one is known.
     """
-    if not understood_nothing(error):
+    if not understood_nothing(error) or isinstance(error, EventTooLargeError | ToolArgumentsError):
         return None
     expected = f"an answer in {row.shown_title}"
-    if isinstance(error, TruncatedStreamError) and (found := _error_of_no_events(head, expected)) is not None:
-        return found
+    return _error_of_no_events(head, expected) or _error_of_other_events(head, row, expected)
+
+
+def _error_of_other_events(head: bytes, row: Protocol, expected: str) -> LanguageModelError | None:
+    """The error of events that are not of a protocol; None where they may be."""
     finder = WireFinder()
     finder.feed(head)
     finder.end()
+    if not finder.events or claims_of(row, finder.events).any:
+        return None
+    if finder.is_json and (said := _failure_in(finder.events[0].event, row)) is not None:
+        return said
     like = finder.row
-    if like is None or like.name == row.name or claims_of(row, finder.events).any:
-        return _error_of_foreign([one.event for one in finder.events], head, expected)
-    return UnreadableStreamError(
-        got=f"an answer in {like.shown_title}",
-        expected=expected,
-        advice=f'give protocol="{like.name}", or no protocol: the first events show it',
-        like=like.name,
-        beginning=_text(head),
-    )
+    if like is not None and like.name != row.name and claims_of(like, finder.events).sure:
+        return UnreadableStreamError(
+            got=f"an answer in {like.shown_title}",
+            expected=expected,
+            advice=f'give protocol="{like.name}", or no protocol: the first events show it',
+            like=like.name,
+            beginning=_text(head),
+        )
+    if finder.document is not None:
+        advice = "give no protocol: a document is read too"
+        return UnreadableStreamError(
+            got="one JSON document", expected=f"a stream in {row.shown_title}", advice=advice, beginning=_text(head)
+        )
+    return _error_of_events(finder.events if finder.is_json else (), head, expected)
 
 
 def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
@@ -241,23 +257,31 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
     return None
 
 
-def _error_of_events(events: list[WireEvent], head: bytes, expected: str) -> LanguageModelError | None:
-    foreign = _error_of_foreign(events, head, expected)
-    if foreign is not None or not events:
-        return foreign
-    types = list(dict.fromkeys(kind for event in events if isinstance(kind := event.get("type"), str)))
-    said = f"events of the types {', '.join(types[:_SHOWN_TYPES])}" if types else "JSON objects of no known kind"
-    return UnreadableStreamError(
-        got=said, expected=expected, advice="name the protocol where the bytes are right", beginning=_text(head)
-    )
-
-
-def _error_of_foreign(events: list[WireEvent], head: bytes, expected: str) -> LanguageModelError | None:
-    name = name_of_stream(events)
-    if name is None:
+def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
+    """The error of events that no protocol here knows; None without events."""
+    foreign = name_of_stream(event for _, event in events)
+    if foreign is not None:
+        got = f"a stream of {foreign}, which this version does not read"
+        return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
+    if not events:
         return None
-    got = f"a stream of {name}, which this version does not read"
-    return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
+    types = list(dict.fromkeys(kind for name, event in events if isinstance(kind := event.get("type", name), str)))
+    named = [kind for kind in types if kind][:_SHOWN_TYPES]
+    said = f"events of the types {', '.join(named)}" if named else "JSON objects of no known kind"
+    advice = "if the bytes are right, name their protocol"
+    return UnreadableStreamError(got=said, expected=expected, advice=advice, beginning=_text(head))
+
+
+def _failure_in(document: WireEvent, row: Protocol) -> LanguageModelError | None:
+    """The error of the server that a document says in the words of a protocol."""
+    corner = row.read_response()
+    if corner.events_of is None or not document.get("error"):
+        return None
+    stream = corner.open(StreamOptions())
+    outputs = [output for event in corner.events_of(document) for output in stream.feed(event)]
+    outputs += [] if stream.finished else stream.end()
+    error = next((one.error for one in outputs if isinstance(one, Finish)), None)
+    return error if isinstance(error, UpstreamFailureError) else None
 
 
 def _document_row(rows: list[Protocol], document: WireEvent) -> Protocol | None:
