@@ -16,12 +16,15 @@ import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { FIRST_RUN_CHECKS } from "./checks/firstRun.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
+import { HARNESS_CHECKS, harnessGroups, tableOf } from "./checks/harness.js";
 import { HUB_CHECKS } from "./checks/hub.js";
 import { INSPECTOR_CHECKS } from "./checks/inspector.js";
 import { NEW_PROVIDER_CHECKS } from "./checks/newProvider.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { SETTINGS_EDITOR_CHECKS } from "./checks/settingsEditor.js";
+import { missingTexts } from "./driver/agentHostTexts.js";
 import { findPackage } from "./driver/extensionPackage.js";
+import { Harness } from "./driver/harness.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
@@ -41,7 +44,9 @@ const extension = findPackage(values.vsix);
 const only = values.only && new RegExp(values.only);
 const artifacts = resolve(values.artifacts);
 
-/** Each with a VS Code of its own. */
+const harness = new Harness();
+
+/** Each with a VS Code of its own; `missing` says why one cannot be, and `table` shows its results. */
 const RUNS = [
   {
     artifacts,
@@ -67,9 +72,20 @@ const RUNS = [
     ],
   },
   { artifacts: join(artifacts, "first-run"), begin: {}, checks: FIRST_RUN_CHECKS },
+  {
+    artifacts: join(artifacts, "harness"),
+    begin: { groups: harnessGroups, settings: () => harness.settings, harness },
+    checks: HARNESS_CHECKS,
+    missing: missingTexts(),
+    table: tableOf,
+  },
 ];
 
-async function run({ artifacts, begin, checks }) {
+async function run({ artifacts, begin, checks, missing = [], table }) {
+  if (missing.length > 0) {
+    console.log(`left out: the checks in the Copilot harness, because ${missing.join("; ")}`);
+    return;
+  }
   const session = new Session(artifacts);
   let results = [];
   try {
@@ -78,6 +94,10 @@ async function run({ artifacts, begin, checks }) {
     console.log(`VS Code is ready (${((performance.now() - began) / 1000).toFixed(1)} s)`);
     results = await runChecks(checks, session, { only });
     writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
+    if (table) {
+      writeFileSync(join(session.artifacts, "table.md"), table(results));
+      console.log(`\n${table(results)}`);
+    }
   } finally {
     const failed = results.length === 0 || results.some(({ passed }) => !passed);
     await session.stop({ keepLogs: failed || values["keep-logs"] });

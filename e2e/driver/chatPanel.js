@@ -143,6 +143,25 @@ export class ChatPanel {
     );
   }
 
+  /** Chooses how hard the model thinks, beside its name, and waits until that is shown. */
+  async pickEffort(name) {
+    const button = this.#page.locator(`${PANEL} .model-picker-config`).first();
+    await button.click();
+    await this.#page.locator(".action-widget .monaco-list-row", { hasText: name }).first().click();
+    await this.#page.keyboard.press("Escape"); // It stays open for a second look.
+    await until(`the effort ${name} to be shown`, async () => (await button.innerText()).includes(name));
+  }
+
+  /** Writes the last message anew and sends it; what came after it is gone. */
+  async editLast(text) {
+    await this.#page.locator(`${PANEL} .interactive-request .value`).last().click();
+    const editor = this.#page.locator(`${PANEL} .interactive-request .interactive-input-editor .monaco-editor`).last();
+    await editor.click();
+    await this.#page.keyboard.press("ControlOrMeta+A");
+    await this.#page.keyboard.insertText(text);
+    await this.#page.keyboard.press("Enter");
+  }
+
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
   async send(text) {
     await this.write(text);
@@ -244,6 +263,16 @@ export class ChatPanel {
   /** The classes of that item, which say its colour. */
   async hubBudgetClasses() {
     return (await this.#page.locator(HUB_ITEM).getAttribute("class")) ?? "";
+  }
+
+  /** Clicks the item that says what an answer waits for, once it says `text`; gives all that it says. */
+  async clickWaiting(text, look = async () => {}) {
+    const item = this.#page.locator(WAITING_ITEM, { hasText: text });
+    await item.waitFor();
+    await look();
+    const said = await item.innerText();
+    await item.locator("a").click();
+    return said.trim();
   }
 
   /** Gives what the tooltip of that item says, after `look`. */

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from partstream.serving.outgoing import Outlet
     from partstream.serving.replies import AnswerReply
     from partstream.serving.settings import ServingSettings
-    from partstream.serving.thinking_memory import CallersMemory
+    from partstream.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow
 
 __all__ = ["AnswerEnd", "RunningAnswer"]

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from partstream.serving.replies import AnswerReply
     from partstream.serving.requests import HTTPRequest
     from partstream.serving.state import ServerState
-    from partstream.serving.thinking_memory import CallersMemory
+    from partstream.thinking_memory import CallersMemory
 
 __all__ = ["AnswerRun", "Deliver"]
 

@@ -16,7 +16,7 @@ from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
 from partstream.serving.owner_routes import OwnerRoutes
 from partstream.serving.routes import Routes
-from partstream.serving.thinking_memory import ThinkingMemory
+from partstream.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

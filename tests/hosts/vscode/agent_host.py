@@ -2,7 +2,7 @@
 
 Observed in VS Code 1.139 (code-server): an answer becomes a list of texts, thinking and calls; data parts are gone. Of
 the metadata of thinking one text is left, and an id that does not begin with `rs` is replaced. Everything comes back in
-every later request, in its order, whatever model is asked.
+every later request, in its order. After an edit, and for another model, the thinking before it comes back no more.
 """
 
 from __future__ import annotations
@@ -53,7 +53,13 @@ class AgentHostConversation:
         """Edits the message that began a turn before the current one; what came after it is gone."""
         begins = [number for number, one in enumerate(self.messages) if _is_asked(one)]
         del self.messages[begins[-1 - turns] :]
+        self.forget_thinking()
         self.ask(text)
+
+    def forget_thinking(self) -> None:
+        """Another model is chosen, or a message was edited."""
+        for message in self.messages:
+            message["content"] = [part for part in message["content"] if part["type"] != "thinking"]
 
 
 def _message(role: int, *content: dict[str, Any]) -> dict[str, Any]:

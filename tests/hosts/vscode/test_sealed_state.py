@@ -13,6 +13,7 @@ from partstream.conversation.sealing import seal
 from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
 from partstream.hosts.vscode.sealed_state import MOST_CHARACTERS, SealedState, unsealed
 from partstream.testing import ReplayUpstream
+from partstream.thinking_memory import CallersMemory, ThinkingMemory
 from partstream.usage import USAGE_MIME_TYPE
 
 from .agent_host import AgentHostConversation
@@ -87,10 +88,14 @@ def test_state_comes_back_within_a_turn_in_later_turns_and_after_an_edit_but_not
             assert first[1] <= first[2]
             _, later, _ = await harness.turn("Mend it.", one)
             assert first[2] <= later, "the state of the first turn"
+            harness.conversation.forget_thinking()
             switched = await harness.turn("Test it.", two)
             assert not (later & switched[0]), "another model gets no state of the first"
             assert switched[1]
-            harness.conversation.edit(1, "Mend it better.")
+            harness.conversation.forget_thinking()
+            back = await harness.turn("Test it again.", one)
+            assert first[2] <= back[0]
+            harness.conversation.edit(2, "Mend it better.")
             edited = await harness.turn("And?", one)
             assert first[2] <= edited[0]
             assert [one.request.body for one in upstream.exchanges if one.choice is None] == [], "nothing is refused"
@@ -124,9 +129,13 @@ class Host:
     async def drain(self) -> None: ...
 
 
-def handed_on(*parts: Any) -> list[Any]:
+def new_memory() -> CallersMemory:
+    return ThinkingMemory().of("a host")
+
+
+def handed_on(*parts: Any, memory: CallersMemory | None = None) -> list[Any]:
     host = Host()
-    sealed = SealedState(host)
+    sealed = SealedState(host, memory or new_memory())
     for part in parts:
         sealed.report(part)
     sealed.complete()
@@ -136,14 +145,14 @@ def handed_on(*parts: Any) -> list[Any]:
 MARKER = DataPart.text("m\\marker", STATEFUL_MARKER_MIME_TYPE)
 USAGE = DataPart.json({"prompt_tokens": 1}, USAGE_MIME_TYPE)
 CALL = ToolCallPart("1", "read_file", {})
-ITEMS = {"own": [1, {"two": "é"}], "encrypted_content": "the server's own"}
+THOUGHT = {"own": [1, {"two": "é"}], "encrypted_content": "the server's own"}
 ANSWERS = {
     "a call without thinking": ((CALL, MARKER, USAGE), [CALL, USAGE], (MARKER, ThinkingPart(""))),
-    "thinking without words": ((ThinkingPart("", "x", ITEMS), TextPart("Hi")), [TextPart("Hi")], None),
+    "thinking without words": ((ThinkingPart("", "x", THOUGHT), TextPart("Hi")), [TextPart("Hi")], None),
     "thinking, text and a call": (
-        (ThinkingPart("Hm", "x", ITEMS), TextPart("Hi"), CALL, MARKER),
+        (ThinkingPart("Hm", "x", THOUGHT), TextPart("Hi"), CALL, MARKER),
         [ThinkingPart("Hm", "x"), TextPart("Hi"), CALL],
-        (MARKER, ThinkingPart("", None, ITEMS)),
+        (MARKER, ThinkingPart("", None, THOUGHT)),
     ),
 }
 
@@ -157,8 +166,8 @@ def test_one_part_before_the_calls_carries_what_the_provider_reported(parts: Any
     assert list(carrier.metadata) == ["encrypted_content"]
     if CALL in got:
         assert got.index(carrier) < got.index(CALL)
-    opened = unsealed([ChatMessage.assistant([carrier])])[0].content
-    assert opened == (state or (ThinkingPart("", None, ITEMS),))
+    opened = unsealed([ChatMessage.assistant([carrier])], new_memory())[0].content
+    assert opened == (state or (ThinkingPart("", None, THOUGHT),))
 
 
 def test_an_answer_without_state_stays_as_it_is():
@@ -180,13 +189,13 @@ FOREIGN = {
 @pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN)
 def test_a_text_that_is_not_ours_stays_where_it_is(text: str) -> None:
     message = ChatMessage.assistant([ThinkingPart("", "rs_1", {"encrypted_content": text})])
-    assert unsealed([message]) == [message]
+    assert unsealed([message], new_memory()) == [message]
 
 
 def test_a_user_cannot_bring_state():
     message = ChatMessage.user("Hi")
     forged = ThinkingPart("", None, {"encrypted_content": seal({"marker": "m"})})
-    assert unsealed([message, ChatMessage.assistant([forged])])[0] is message
+    assert unsealed([message, ChatMessage.assistant([forged])], new_memory())[0] is message
 
 
 LONG = "x" * MOST_CHARACTERS
@@ -194,7 +203,7 @@ LONG = "x" * MOST_CHARACTERS
 
 def test_the_marker_goes_alone_where_not_both_fit() -> None:
     parts = handed_on(ThinkingPart("", None, {"a": LONG}), MARKER)
-    assert unsealed([ChatMessage.assistant(parts)])[0].content == (MARKER, ThinkingPart(""))
+    assert unsealed([ChatMessage.assistant(parts)], new_memory())[0].content == (MARKER, ThinkingPart(""))
     assert len(parts[0].metadata["encrypted_content"]) <= MOST_CHARACTERS
 
 
@@ -204,11 +213,21 @@ def test_what_the_marker_repeats_of_the_metadata_is_carried_once() -> None:
     thinking = ThinkingPart("Hm", None, {ITEMS: [item], ORIGIN: "u/m"})
     [_, carrier] = handed_on(thinking, ours)
     assert len(carrier.metadata["encrypted_content"]) < 2 * 3000
-    marker, opened = unsealed([ChatMessage.assistant([carrier])])[0].content
+    marker, opened = unsealed([ChatMessage.assistant([carrier])], new_memory())[0].content
     assert opened == ThinkingPart("", None, thinking.metadata)
     assert read_marker(marker) == StateMarker(Origin("u", "m"), "resp_1", answer="a")
     [alone] = handed_on(ours)
-    assert unsealed([ChatMessage.assistant([alone])])[0].content[0] == ours
+    assert unsealed([ChatMessage.assistant([alone])], new_memory())[0].content[0] == ours
+
+
+def test_state_that_does_not_come_back_is_remembered_for_the_same_text_and_calls() -> None:
+    memory = new_memory()
+    parts = handed_on(ThinkingPart("Hm", None, THOUGHT), TextPart("Hi "), CALL, MARKER, memory=memory)
+    shown = [part for part in parts if not isinstance(part, ThinkingPart)]
+    [message] = unsealed([ChatMessage.assistant(shown)], memory)
+    assert message.content == (MARKER, ThinkingPart("", None, THOUGHT), *shown)
+    other = ChatMessage.assistant([TextPart("Hi "), ToolCallPart("2", "read_file", {})])
+    assert unsealed([other], memory) == [other]
 
 
 def test_state_that_does_not_fit_at_all_is_said(caplog: pytest.LogCaptureFixture) -> None:

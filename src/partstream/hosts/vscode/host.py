@@ -29,6 +29,7 @@ from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, 
 from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
+from partstream.thinking_memory import ThinkingMemory
 from partstream.tokens.usage_book import DAYS, UsageBook
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ LIST_SECONDS: Final = 20.0
 _NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _MOST_ERRORS: Final = 3
+_MOST_STATE: Final = 8 * 1024 * 1024
+"""The most bytes of the state of answers that is kept for the agent host."""
 """The most errors of one provider that a list of models names; the log has all."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
@@ -91,6 +94,7 @@ class ProviderHost:
         self._book = UsageBook()
         self._ends = AnswerEnds()
         self._files = KeptFiles()
+        self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
         self._replaced = ReplacedModules()
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
@@ -160,12 +164,15 @@ class ProviderHost:
         from partstream.hosts.vscode.restored_files import restored  # noqa: PLC0415 - not before the first answer
         from partstream.hosts.vscode.sealed_state import SealedState, unsealed  # noqa: PLC0415 - the same
 
-        messages = unsealed(_decode_messages(params["messages"]))
+        messages = _decode_messages(params["messages"])
+        seals = params["options"].get("includeEncryptedThinking", False)
+        if seals:
+            messages = unsealed(messages, self._thinking)
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         options = replace(options, configuration=hosted.configuration)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
-        sealed = SealedState(progress) if params["options"].get("includeEncryptedThinking") else None
+        sealed = SealedState(progress, self._thinking) if seals else None
         async with hosted.using(generation):
             with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as captured:
                 shown = CapturedProgress(sealed or progress, captured)

@@ -4,6 +4,9 @@ The agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of 
 thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker (observed in
 VS Code 1.139). So the state travels sealed in that text, and comes back as the parts that the provider reported: no
 provider, and no protocol, knows the difference.
+
+After an edit, and after another model was chosen, the agent host gives no thinking of earlier answers back. Their
+sealed state comes from a memory of bounded size then, which is lost with the process.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
 from partstream.conversation.state_marker import marker_part, read_marker
 from partstream.messages import Role
-from partstream.parts import DataPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import WaitingProgress
 from partstream.usage import USAGE_MIME_TYPE
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import MessagePart, ResponsePart
     from partstream.provider import DrainingProgress
+    from partstream.thinking_memory import CallersMemory
 
 __all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]
 
@@ -49,12 +53,15 @@ class SealedState:
 
     Args:
         progress: Takes the parts.
+        memory: Keeps the sealed state, for an agent host that does not give it back.
     """
 
-    __slots__ = ("_held", "_marker", "_metadata", "_progress")
+    __slots__ = ("_held", "_marker", "_memory", "_metadata", "_progress", "_said")
 
-    def __init__(self, progress: DrainingProgress) -> None:
+    def __init__(self, progress: DrainingProgress, memory: CallersMemory) -> None:
         self._progress = progress
+        self._memory = memory
+        self._said: list[TextPart | ToolCallPart] = []
         self._metadata: Mapping[str, Any] | None = None
         self._marker: DataPart | None = None
         self._held: list[ResponsePart] = []
@@ -70,6 +77,8 @@ class SealedState:
         elif isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE:
             self._marker = part
             return
+        if isinstance(part, TextPart | ToolCallPart):
+            self._said.append(part)
         if self._held or isinstance(part, ToolCallPart) or _is_usage(part):
             self._held.append(part)
         else:
@@ -79,7 +88,9 @@ class SealedState:
         """Reports the state, and what was held back: the answer is whole."""
         sealed = self._sealed()
         if sealed is not None:
-            self._progress.report(ThinkingPart("", None, {_CARRIER: sealed}))
+            state = {_CARRIER: sealed}
+            self._memory.remember(self._said, state)
+            self._progress.report(ThinkingPart("", None, state))
         for part in self._held:
             self._progress.report(part)
         self._held.clear()
@@ -123,13 +134,18 @@ def _is_usage(part: ResponsePart) -> bool:
     return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
 
 
-def unsealed(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The conversation with the state of its answers as their providers reported it; all else stays as it is."""
+def unsealed(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:
+    """The conversation with the state of its answers as their providers reported it; all else stays as it is.
+
+    Args:
+        messages: The conversation as the agent host has kept it.
+        memory: Has the state of those answers that came back without it.
+    """
     return [
         replace(message, content=tuple(piece for part in message.content for piece in _opened(part)))
         if message.role is Role.ASSISTANT
         else message
-        for message in messages
+        for message in memory.restored(messages)
     ]
 
 

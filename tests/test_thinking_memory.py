@@ -9,7 +9,7 @@ import pytest
 from partstream import ChatMessage, TextPart, ToolCallPart, ToolResultPart
 from partstream.conversation.reasoning import ITEMS
 from partstream.parts import ThinkingPart
-from partstream.serving.thinking_memory import ThinkingMemory
+from partstream.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
     from partstream.parts import MessagePart
