@@ -17,6 +17,7 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 BODY = b'data: {"choices": [{"delta": {"content": "Hel'
@@ -50,6 +51,7 @@ FULL = Bundle(
             end=ExchangeEnd(2**40 + 1, HowEnded.WHOLE),
             offset=1000,
             left_out=LeftOut(reads=3, bytes=900, after=1, request_bytes=7),
+            shown=StreamOptions(thinking=ThinkingMode.OFF, citations=CitationMode.END, files=FileMode.ADDRESS),
         ),
     ),
     answers=(

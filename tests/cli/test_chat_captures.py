@@ -16,7 +16,9 @@ from partstream.bundles.forms import read_any
 from partstream.capturing.door import HAS_DOORS
 from partstream.capturing.door_client import newest_answer
 from partstream.parts import TextPart
+from partstream.protocols.registry import asked_protocols
 from partstream.testing import ReplayUpstream
+from partstream.testing.served import BASE_PATHS
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = f"sk-{token_hex(12)}"
@@ -65,6 +67,67 @@ def test_a_recording_has_every_answer_of_the_chat_and_no_key(tmp_path: Path):
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
     run(test())
+
+
+# What a host can be asked to show, and the scenario of the replay upstream whose answer it changes.
+SHOWN = {
+    "thinking by default, which is off in a pipe": ("thinking", ()),
+    "thinking as parts": ("thinking", ("--thinking", "part")),
+    "thinking as text": ("thinking", ("--thinking", "text")),
+    "no thinking": ("thinking", ("--thinking", "off")),
+    "citations in the text": ("citations", ("--citations", "inline")),
+    "citations as data": ("citations", ("--citations", "data")),
+    "citations at the end": ("citations", ("--citations", "end")),
+    "no citations": ("citations", ("--citations", "off", "--thinking", "text")),
+    "files as addresses": ("text", ("--files", "address")),
+    "errors as text": ("failed", ("--errors", "text")),
+}
+
+
+@pytest.mark.parametrize("protocol", [name for name in BASE_PATHS if name in asked_protocols()])
+def test_what_a_setting_of_the_host_did_is_nobody_s_fault_on_any_wire(protocol: str, tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            url = upstream.base_url_of(protocol)
+            for number, (setting, (model, options)) in enumerate(SHOWN.items()):
+                file = str(tmp_path / f"{number}.partstream.zip")
+                where = ("--base-url", url, "--protocol", protocol, "--model", model)
+                await call("chat", *where, *options, "--record", file, "Hi")
+                inspected = await call("inspect", "--text", file)
+                assert "The provider's fault" not in inspected.output, f"{setting}: {inspected.output}"
+                assert "The host got" not in inspected.output, f"{setting}: {inspected.output}"
+                assert ("Nobody's fault" in inspected.output) is (model != "failed"), f"{setting}: {inspected.output}"
+
+    run(test())
+
+
+def test_a_provider_that_drops_what_the_server_sent_is_still_at_fault(tmp_path: Path):
+    file = tmp_path / "chat.partstream.zip"
+    source = tmp_path / "half.py"
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            source.write_text(DROPPING.format(url=upstream.base_url), encoding="utf-8")
+            ended = await call("chat", "--provider", str(source), "--record", str(file), "Hi")
+            assert (ended.code, ended.output) == (0, "Hello\n")
+        inspected = await call("inspect", "--text", str(file))
+        assert "The provider's fault: The bytes of the server are whole, but the host got another text" in " ".join(
+            inspected.output.split()
+        )
+
+    run(test())
+
+
+DROPPING = """
+from partstream import chat_model, connect
+
+@chat_model(name="Half")
+async def provider(messages, options):
+    async with connect("{url}", model="text") as model:
+        async for part in model.stream(messages):
+            pass
+    yield "Hello"
+"""
 
 
 def test_a_failure_is_recorded_with_its_attempts_and_inspect_says_whose_fault_it_is(tmp_path: Path):

@@ -9,6 +9,7 @@ from partstream.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
+    LeftOut,
     RecordedAnswer,
     RecordedError,
     RecordedExchange,
@@ -16,6 +17,7 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.outputs import StreamOptions
 from partstream.parts import ResponsePart
 
 MS = 1_000_000
@@ -96,6 +98,8 @@ def exchange(
     asked: RecordedRequest | None = None,
     has_head: bool = True,
     offset: int | None = None,
+    shown: StreamOptions | None = StreamOptions(),  # noqa: B008 - frozen
+    left_out: LeftOut | None = None,
 ) -> RecordedExchange:
     """An exchange of reads with their milliseconds, None for a recording without a clock."""
     chunks = tuple(Chunk(None if at is None else int(at * MS), data) for at, data in reads)
@@ -104,7 +108,17 @@ def exchange(
     ended = ExchangeEnd(int(end * MS) if end is not None else last, how, error)
     started = "2026-11-22T10:00:00+00:00"
     return RecordedExchange(
-        number, answer, protocol, started, asked or request(), head if has_head else None, chunks, ended, offset
+        number,
+        answer,
+        protocol,
+        started,
+        asked or request(),
+        head if has_head else None,
+        chunks,
+        ended,
+        offset,
+        left_out,
+        shown,
     )
 
 

@@ -14,7 +14,7 @@ from partstream import errors
 from partstream.bundles.exchange import HowEnded, LeftOut, RecordedError
 from partstream.inspector.blame import Facts, blame
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import TextPart, ThinkingPart
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
@@ -129,6 +129,24 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
         bundle(exchange(WHOLE), answers=[answer([(340.0, TextPart("a"))])]),
         "provider",
         "The bytes of the server are whole, but the host got another text: 1 characters, the bytes hold 2.",
+    ),
+    "the provider loses text, or a setting that nobody recorded": (
+        bundle(exchange(WHOLE, shown=None), answers=[answer([(340.0, TextPart("a"))])]),
+        "nobody",
+        "The answer is whole.",
+    ),
+    "the provider loses text, or the recording does": (
+        bundle(exchange(WHOLE, left_out=LeftOut(request_bytes=9)), answers=[answer([(340.0, TextPart("a"))])]),
+        "nobody",
+        "The answer is whole.",
+    ),
+    "the provider makes a call that a setting cannot make": (
+        bundle(
+            exchange(WHOLE, shown=None),
+            answers=[answer([(340.0, TextPart("ab")), (341.0, ToolCallPart("c9", "read_file", {}))])],
+        ),
+        "provider",
+        "The bytes of the server are whole, but the host got other calls: 1, the bytes hold 0.",
     ),
     "the provider breaks the contract": (
         bundle(exchange(WHOLE), answers=[answer([(340.0, ThinkingPart("ab"))])]),

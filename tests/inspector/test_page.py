@@ -57,6 +57,18 @@ def test_the_head_says_the_verdict_the_outcome_whose_fault_it_is_and_the_numbers
     assert "redacted: keys, 2 places" in head.inner_text()
 
 
+@pytest.mark.parametrize(("who", "is_said"), [("provider", True), ("nobody", False)])
+def test_no_good_badge_stands_alone_above_an_accusation(shown: Shown, who: str, is_said: bool):
+    verdict = {"kept": 23, "broken": 0, "warnings": 0, "notJudged": 1}
+    made = answer(violations=[], verdict=verdict, blame={"who": who, "sentence": "It was so."})
+    badges = shown(view(made)).locator(".verdict .badge").all_inner_texts()
+    assert [words.strip() for words in badges] == [
+        "✓ contract kept",
+        "✓ completed",
+        *["✗ host got something else"] * is_said,
+    ]
+
+
 def test_the_head_says_the_same_with_and_without_the_script(shown: Shown):
     made = sample_views.broken()
     page = shown(made)

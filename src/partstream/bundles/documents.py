@@ -31,12 +31,14 @@ from partstream.bundles.json_fields import read_object
 from partstream.contract.json_values import find_non_json, shorten
 from partstream.errors import UnexpectedValueError
 from partstream.json_codec import dumps
+from partstream.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.part_json import part_json, part_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.bundles.json_fields import JSONFields
+    from partstream.settings.kinds import Choice
 
 __all__ = [
     "answer_json",
@@ -62,6 +64,14 @@ __all__ = [
 _CHUNK: Final = Struct(">QI")
 """The time in nanoseconds, and the number of bytes that follow."""
 _NO_TIME: Final = (1 << 64) - 1
+_SHOWN: Final[Mapping[str, type[Choice]]] = {
+    "thinking": ThinkingMode,
+    "citations": CitationMode,
+    "files": FileMode,
+    "think_tags": ThinkTags,
+    "executed_code": ExecutedCode,
+}
+"""The fields of :class:`partstream.outputs.StreamOptions` that say what a host shows, and their values."""
 
 
 # ---- an exchange ----
@@ -78,6 +88,8 @@ def exchange_json(exchange: RecordedExchange, end: ExchangeEnd | None) -> dict[s
     }
     if exchange.left_out is not None:
         facts["left_out"] = asdict(exchange.left_out)
+    if exchange.shown is not None:
+        facts["shown"] = {name: getattr(exchange.shown, name) for name in _SHOWN}
     return facts if end is None else {**facts, "end": end_json(end)}
 
 
@@ -100,7 +112,15 @@ def read_exchange(
         end=read_end(said.object("end")) if end is None else end,
         offset=said.time("offset"),
         left_out=None if said.raw("left_out") is None else _read_left_out(said.count_by_name("left_out")),
+        shown=_read_shown(said.optional_object("shown")),
     )
+
+
+def _read_shown(said: JSONFields | None) -> StreamOptions | None:
+    if said is None:
+        return None
+    modes: dict[str, Any] = {name: said.choice(name, words) for name, words in _SHOWN.items()}
+    return StreamOptions(**modes)
 
 
 def _read_left_out(counts: dict[str, int]) -> LeftOut:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.outputs import StreamOptions
     from partstream.parts import ResponsePart
 
 __all__ = [
@@ -174,6 +175,7 @@ class RecordedExchange:
         end: How it ended.
         offset: Nanoseconds from the beginning of its answer, or None.
         left_out: What was left out; None where all is there.
+        shown: What the host asked to have shown of the answer, such as thinking; None where it is not known.
     """
 
     number: int
@@ -186,6 +188,7 @@ class RecordedExchange:
     end: ExchangeEnd
     offset: int | None = None
     left_out: LeftOut | None = None
+    shown: StreamOptions | None = None
 
     @property
     def body(self) -> bytes:

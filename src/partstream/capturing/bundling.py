@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import platform
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
 from partstream.bundles.exchange import (
@@ -27,6 +27,7 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.capturing.entries import PART
+from partstream.outputs import StreamOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from partstream.redaction import Redactor
 
 __all__ = ["AnswerSnapshot", "Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
+
+_ANY_PREFIX: Final = StreamOptions().call_id_prefix
+"""The prefix of call ids says nothing of what is shown, and no file holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                     _end_of(exchange, snapshot.at),
                     offset=offset,
                     left_out=_left_out_of(exchange, index, captured.before),
+                    shown=None if exchange.shown is None else replace(exchange.shown, call_id_prefix=_ANY_PREFIX),
                 )
             )
     known = {**versions_here(), **(versions or {})}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedError
     from partstream.capturing.entries import Entry
     from partstream.capturing.exchange_capture import KeptRequest
+    from partstream.outputs import StreamOptions
     from partstream.parts import ResponsePart
 
 __all__ = ["AnswerCapture", "CaptureOwner"]
@@ -178,6 +179,7 @@ class AnswerCapture:
         protocol: str | None,
         request: KeptRequest,
         redactor: Callable[[], Redactor] = Redactor,
+        shown: StreamOptions | None = None,
     ) -> ExchangeCapture:
         """Begins an exchange.
 
@@ -187,8 +189,9 @@ class AnswerCapture:
                 exchanges of the answer.
             redactor: Makes what removes the secrets of the request from texts of the server. It is asked when the
                 exchange leaves the memory.
+            shown: What the host asked to have shown of the answer, or None.
         """
-        exchange = ExchangeCapture(self, len(self.exchanges), protocol, self._fitting(request), redactor)
+        exchange = ExchangeCapture(self, len(self.exchanges), protocol, self._fitting(request), redactor, shown)
         if not self.is_dropped:
             self.exchanges.append(exchange)
         self._turns += 1

@@ -16,6 +16,7 @@ from partstream.user_code import said_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from partstream.outputs import StreamOptions
     from partstream.redaction import Redactor
 
 __all__ = ["ExchangeCapture", "KeptEnd", "KeptHead", "KeptRequest", "recorded_error"]
@@ -111,11 +112,13 @@ class ExchangeCapture:
         protocol: The protocol's name.
         request: What was sent.
         redactor: Makes what removes the secrets of the request from the response.
+        shown: What the host asked to have shown of the answer, or None.
 
     Attributes:
         protocol: The same.
         request: The same.
         redactor: The same.
+        shown: The same.
         started: When the first byte of the request was sent, in nanoseconds of the clock.
         sent: When its last byte was sent; None while that is not known.
         head: The head of the response, or None.
@@ -135,6 +138,7 @@ class ExchangeCapture:
         "redactor",
         "request",
         "sent",
+        "shown",
         "started",
     )
 
@@ -145,12 +149,14 @@ class ExchangeCapture:
         protocol: str | None,
         request: KeptRequest,
         redactor: Callable[[], Redactor],
+        shown: StreamOptions | None = None,
     ) -> None:
         self._answer = answer
         self._index = index
         self.protocol = protocol
         self.request = request
         self.redactor = redactor
+        self.shown = shown
         self.started = answer.clock()
         self.sent: int | None = None
         self.head: KeptHead | None = None

@@ -30,7 +30,7 @@ from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchang
 from partstream.inspector.reported import as_reported, differs
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
+from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.tapped_reader import END_OF_BYTES
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.inspector.reading import ReadEvent
+    from partstream.inspector.reported import Difference
     from partstream.inspector.view_shapes import (
         AnswerView,
         BlameView,
@@ -73,7 +74,7 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
         answer: The answer whose parts all came from it, or None.
         title: What it is called.
     """
-    read = read_exchange(exchange, StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX))
+    read = read_exchange(exchange)
     parts: Sequence[CompletedPart] = read.parts
     if answer is not None and answer.reported:
         parts = as_reported(read.parts, answer.reported, exchange.offset or 0)
@@ -119,7 +120,9 @@ class _Subject:
         judged = self._judged()
         runs = runs_of(self.parts)
         shown = self._shown(paced=True)
-        lost = differs(read.parts, self.parts) if exchange is not None and self._is_reported else None
+        lost = None
+        if exchange is not None and answer is not None and self._is_reported:
+            lost = differs(read.parts, self.parts, exchange, answer, has_error=self._error() is not None)
         return {
             "id": f"{answer.number if answer else 0}" if exchange is None else f"{exchange.answer}.{exchange.number}",
             "title": title,
@@ -268,7 +271,7 @@ class _Subject:
     def _last_whole_event(self) -> int | None:
         return next((event.number for event in reversed(self.read.events) if event.data), None)
 
-    def _blame(self, judged: Judged, lost: str | None) -> BlameView:
+    def _blame(self, judged: Judged, lost: Difference | None) -> BlameView:
         error = self._error()
         is_found = isinstance(error, BaseException)
         broken = _must(judged.violations)
@@ -290,7 +293,7 @@ class _Subject:
                 None if reason is None else reason.raw or reason.unified.value,
                 [rule for rule in broken if rule in of_bytes],
                 [rule for rule in broken if rule not in of_bytes],
-                lost,
+                lost.sentence if lost is not None and lost.is_of_provider else None,
                 self._last_whole_event(),
                 isinstance(error, UpstreamError) if is_found else bool(shown and shown["type"].startswith("Upstream")),
                 0 if left_out is None else left_out.bytes,
@@ -423,7 +426,7 @@ class _Subject:
         counted = Counter({kind: len(numbers) for kind, numbers in events.items()})
         return [{"type": kind, "count": count, "events": events[kind]} for kind, count in counted.most_common()]
 
-    def _notes(self, rhythm: Rhythm, lost: str | None) -> list[str]:
+    def _notes(self, rhythm: Rhythm, lost: Difference | None) -> list[str]:
         notes = []
         if rhythm.lump_share is not None and rhythm.text_events >= FEWEST_TEXT_EVENTS and rhythm.lump_share > LUMPY:
             share = f"{rhythm.lump_share:.0%} of the text events came in the same read as the event before them"
@@ -434,7 +437,7 @@ class _Subject:
             )
             notes.append(f"{share}: {cause}.")
         if lost is not None:
-            notes.append(f"{lost[0].upper()}{lost[1:]}.")
+            notes.append(f"{lost.sentence[0].upper()}{lost.sentence[1:]}.")
         notes += self._left_out()
         late = sum(event.is_late for event in self.read.events)
         if late:

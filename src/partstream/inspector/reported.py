@@ -6,17 +6,33 @@ far it goes, a call by its id or its name, and what is not found in the bytes ha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partstream.inspector.reading import CompletedPart
+from partstream.outputs import FileMode, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import ReportedPart
+    from partstream.bundles.exchange import RecordedAnswer, RecordedExchange, ReportedPart
 
-__all__ = ["as_reported", "differs"]
+__all__ = ["Difference", "as_reported", "differs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What of the bytes the host did not get, or got otherwise.
+
+    Attributes:
+        sentence: What it is.
+        is_of_provider: Whether only the provider can have made it: no setting of the host, and nothing that the
+            recording leaves out.
+    """
+
+    sentence: str
+    is_of_provider: bool
 
 
 def as_reported(read: Sequence[CompletedPart], reported: Sequence[ReportedPart], offset: int) -> list[CompletedPart]:
@@ -92,16 +108,44 @@ class _Text:
         return self._parts[self._next - 1].event if self._next and self._end >= self._said else None
 
 
-def differs(read: Sequence[CompletedPart], reported: Sequence[CompletedPart]) -> str | None:
-    """What of the bytes the host did not get, or got otherwise, in a sentence; None where it got the same."""
+def differs(
+    read: Sequence[CompletedPart],
+    reported: Sequence[CompletedPart],
+    exchange: RecordedExchange,
+    answer: RecordedAnswer,
+    *,
+    has_error: bool,
+) -> Difference | None:
+    """What of the bytes the host did not get, or got otherwise; None where it got the same.
+
+    Args:
+        read: What the bytes hold.
+        reported: What the host got.
+        exchange: The exchange, which says what the host asked to have shown.
+        answer: The answer of the host.
+        has_error: Whether it ended with an error, which a text at its end may say.
+    """
+    shown, is_whole = exchange.shown, exchange.left_out is None and not answer.left_out
     for kind, word in ((TextPart, "text"), (ThinkingPart, "thinking")):
         left, right = _joined(read, kind), _joined(reported, kind)
-        if left != right:
-            return f"the host got another {word}: {len(right):,} characters, the bytes hold {len(left):,}"
+        if kind is ThinkingPart and shown is not None and shown.thinking is ThinkingMode.OFF:
+            left = ""
+        if left == right or (kind is TextPart and has_error and right.startswith(left)):
+            continue
+        sentence = f"the host got another {word}: {len(right):,} characters, the bytes hold {len(left):,}"
+        if shown is None:
+            sentence += "; the recording does not say what the host asked to have shown"
+        # A file that could not be fetched is a link in the text.
+        is_certain = shown is not None and not (kind is TextPart and shown.files is FileMode.FETCH and _has_data(read))
+        return Difference(sentence, is_certain and is_whole)
     left_calls, right_calls = _calls(read), _calls(reported)
     if left_calls != right_calls:
-        return f"the host got other calls: {len(right_calls)}, the bytes hold {len(left_calls)}"
+        return Difference(f"the host got other calls: {len(right_calls)}, the bytes hold {len(left_calls)}", is_whole)
     return None
+
+
+def _has_data(parts: Sequence[CompletedPart]) -> bool:
+    return any(isinstance(one.part, DataPart) for one in parts)
 
 
 def _joined(parts: Sequence[CompletedPart], kind: type[TextPart | ThinkingPart]) -> str:

@@ -147,7 +147,7 @@ class Transport:
         loop = asyncio.get_running_loop()
         limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
         deadlines = Deadlines(limits, loop.time())
-        async with aclosing(await self._send(request, deadlines, exchange.protocol.name)) as answer:
+        async with aclosing(await self._send(request, deadlines, exchange)) as answer:
             if trace is not None:
                 trace.redactor = answer.redactor
             form = form_of(answer, exchange)
@@ -179,16 +179,17 @@ class Transport:
             await pieces.read_away()
             answer.is_over()
 
-    async def _send(self, request: HTTPRequest, deadlines: Deadlines, protocol: str) -> HTTPAnswer:
+    async def _send(self, request: HTTPRequest, deadlines: Deadlines, exchange: Exchange) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
             deadlines.restart(asyncio.get_running_loop().time())
             return asyncio.timeout_at(deadlines.next)
 
         capture = current_capture()
+        kept = None
+        if capture is not None:
+            kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
         try:
-            return await self._http.send(
-                request, limit, capture=None if capture is None else partial(capture.exchange, protocol)
-            )
+            return await self._http.send(request, limit, capture=kept)
         except TimeoutError:
             failure = deadlines.error()
         raise failure

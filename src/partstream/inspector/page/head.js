@@ -57,6 +57,8 @@
       { class: "verdict" },
       badge(verdictWords(verdict), SIGNS[how], how),
       badge(outcome, OUTCOMES[outcome] ?? "?", outcomeHow),
+      // The bytes keep every promise and the host got something else: no other badge says so.
+      blame.who === "provider" && level(answer) === "good" && badge("host got something else", SIGNS.bad, "bad"),
       element("p", { class: blame.who === "nobody" ? "quiet" : "blame" }, blame.sentence),
     );
   }
