@@ -73,7 +73,8 @@ def _through(door: Door) -> dict[str, Any]:
             typed.append(_shown(step))
         by_hand: list[Step] = []
         if studio is not None:
-            by_hand, said = studio.does(door.by_hand, stranger.here, _ARTIFACTS / door.name, stranger.environment)
+            opened = str((Path(stranger.here) / door.opens).resolve())
+            by_hand, said = studio.does(door.by_hand, opened, _ARTIFACTS / door.name, stranger.environment)
             for step in by_hand:
                 _shown(step)
     if (seen := re.search(door.sees, said)) is None:

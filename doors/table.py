@@ -12,7 +12,9 @@ from docs_site.code_blocks import find_blocks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DOORS", "ROOT", "Door", "commands_of"]
+    from docs_site.code_blocks import Block
+
+__all__ = ["DOORS", "ROOT", "Door", "commands_in", "commands_of"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGES: Final = ("README.md", "docs/install.md")
@@ -30,6 +32,7 @@ class Door:
         leaves_out: Commands of these blocks that do not belong to the door.
         programs: The programs that the pages say one has, besides Python, make and Git.
         by_hand: What goes on by hand in VS Code, a name in `e2e/newcomer.js`; empty for nothing.
+        opens: The folder that is opened there, from the one in which the shell is.
     """
 
     name: str
@@ -39,12 +42,14 @@ class Door:
     leaves_out: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     by_hand: str = ""
+    opens: str = "."
 
 
 _SHOWN_BY_DEMO: Final = r"get_weather: 24 °C.*\n2 rounds|get_weather: 24 °C[\s\S]*2 rounds"
+_SHOWN_BY_READER: Final = r"part: TextPart[\s\S]*completed"
 
 DOORS: Final = (
-    Door("demo", "A first look", ("demo",), _SHOWN_BY_DEMO, leaves_out=("make test",)),
+    Door("demo", "A first look", ("demo",), _SHOWN_BY_DEMO),
     Door("uvx", "A first look, without installing", ("certificates", "uvx"), _SHOWN_BY_DEMO, programs=("uv", "uvx")),
     Door(
         "vscode", "Your server in VS Code", ("vscode",), "The Eiffel Tower is 330 metres high", (), ("code",), "server"
@@ -52,13 +57,22 @@ DOORS: Final = (
     Door(
         "provider",
         "Your Python in VS Code",
-        ("vscode", "environment", "provider"),
+        ("vscode", "package", "provider"),
         "You said: hello",
         (),
         ("code",),
         "provider",
+        "../my-model",
     ),
-    Door("stream", "Your stream into parts", ("environment", "stream"), r"part: TextPart[\s\S]*completed"),
+    Door("stream", "Your stream into parts", ("package", "stream"), _SHOWN_BY_READER),
+    Door(
+        "readme",
+        "The README from top to bottom, in one shell",
+        ("demo", "vscode", "package", "provider", "stream"),
+        _SHOWN_BY_READER,
+        leaves_out=("make vsix", "code --install-extension dist/partstream-*.vsix"),
+    ),
+    Door("packing", "The extension, without make", ("environment", "packing"), r"wrote \S+\.vsix"),
     Door("wheel", "On another machine", ("wheel", "environment", "elsewhere"), _SHOWN_BY_DEMO),
 )
 
@@ -83,8 +97,13 @@ def _blocks() -> Mapping[str, list[str]]:
     for page in _PAGES:
         for block in find_blocks(page, (ROOT / page).read_text(encoding="utf-8")):
             if "door" in block.marks:
-                found[block.marks["door"]] = [one for line in block.code.splitlines() if (one := _bare(line))]
+                found[block.marks["door"]] = commands_in(block)
     return found
+
+
+def commands_in(block: Block) -> list[str]:
+    """The commands of a block, each without its comment."""
+    return [one for line in block.code.splitlines() if (one := _bare(line))]
 
 
 def _bare(line: str) -> str:

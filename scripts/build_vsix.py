@@ -246,9 +246,10 @@ def make_reproducible(path: Path, epoch: int) -> None:
 
 
 def _run(*command: str, folder: Path = ROOT) -> None:
-    if shutil.which(command[0]) is None:
+    program = shutil.which(command[0])  # on Windows, npm is a script, which is found by its whole name alone
+    if program is None:
         raise BuildError(f"{command[0]} is missing; packing the extension needs Node 20 or newer, which brings npm")
-    completed = subprocess.run(command, cwd=folder, check=False)
+    completed = subprocess.run([program, *command[1:]], cwd=folder, check=False)
     if completed.returncode:
         raise BuildError(f"{' '.join(command[:4])} ... failed with status {completed.returncode}")
 

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs_site.code_blocks import find_blocks
 from doors.stranger import StepError, Stranger
-from doors.table import DOORS, Door, commands_of
+from doors.table import DOORS, Door, commands_in, commands_of
 
 ROOT = Path(__file__).parent.parent
 RESULTS = json.loads((ROOT / "doors/results.json").read_text(encoding="utf-8"))
@@ -60,6 +61,23 @@ def test_a_stranger_has_nothing_of_ours_and_keeps_folder_and_variables_from_comm
     _, said = stranger.types("echo $WORD ${OPENAI_API_KEY:-none} $(basename $PWD); ls -A ~")
     assert said == "kept none docs\n"
     assert stranger.here.endswith("/partstream/docs")
+
+
+HEAVY = {"make demo", "make vsix", "code --install-extension dist/partstream-*.vsix"}
+"""Commands of the README that `make newcomer` types: they build an environment and the extension, or need VS Code."""
+
+
+@HAS_CLONES
+@pytest.mark.timeout(600)
+def test_the_readme_can_be_typed_from_top_to_bottom_in_one_shell(stranger: Stranger) -> None:
+    """No command depends on a folder that one before it has left, or on an environment of this project's."""
+    blocks = find_blocks("README.md", (ROOT / "README.md").read_text(encoding="utf-8"))
+    typed = [line for block in blocks if block.language == "sh" for line in commands_in(block)]
+    assert set(typed) >= HEAVY
+    said = [stranger.types(line)[1] for line in typed if line not in HEAVY]
+    assert [line for line in typed if line.startswith("pip install")] == ["pip install ."]
+    assert "You said: hello" in said[-2]
+    assert re.search(r"part: TextPart[\s\S]*completed", said[-1])
 
 
 @HAS_CLONES

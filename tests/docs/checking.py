@@ -187,7 +187,7 @@ def _modules(names: Mapping[str, Any]) -> Iterator[None]:
 
 def _run(code: str, block: Block, names: dict[str, Any]) -> None:
     compiled = _compiled(code, block)
-    if compiled.co_flags & inspect.CO_COROUTINE:
+    if compiled.co_flags & inspect.CO_COROUTINE or SERVER in code:
         asyncio.run(_run_beside_a_server(code, block, names))
     else:
         exec(compiled, names)  # noqa: S102 - as its readers run it
@@ -198,7 +198,11 @@ def _run(code: str, block: Block, names: dict[str, Any]) -> None:
 
 async def _run_beside_a_server(code: str, block: Block, names: dict[str, Any]) -> None:
     async with asyncio.timeout(MOST_SECONDS), ReplayUpstream() as upstream:
-        await eval(_compiled(code.replace(SERVER, upstream.base_url), block), names)  # noqa: S307 - the same
+        compiled = _compiled(code.replace(SERVER, upstream.base_url), block)
+        if compiled.co_flags & inspect.CO_COROUTINE:
+            await eval(compiled, names)  # noqa: S307 - the same
+        else:
+            await asyncio.to_thread(exec, compiled, names)
 
 
 def _compiled(code: str, block: Block) -> CodeType:

@@ -19,7 +19,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 AGENTS = {client.run[0] for client in CLIENTS.values() if client.run}
 """The programs that take the settings which `partstream connect` writes."""
-OTHERS = {".", "cd", "code", "pipx", "python3", "uv"}
+OTHERS = {".", "cd", "code", "npm", "pipx", "python3", "uv"}
 """Programs that a reader has, and that know nothing of Partstream."""
 HOME = "/home/you"
 """The home folder of the pages."""
@@ -56,6 +56,8 @@ def _other_faults(command: str, arguments: list[str], line: str) -> list[str]:
     if command == "pip":
         named = {extra for extras in re.findall(r"\[(.+?)\]", line) for extra in extras.split(",")}
         return [f"the package has no extra {one!r}" for one in sorted(named - set(EXTRAS))]
+    if command == "python" and arguments[:1] == ["-m"]:
+        return _line_faults(shlex.join(arguments[1:]), Path())
     if command == "python" and arguments:
         return [] if (ROOT / arguments[0]).is_file() else [f"there is no file {arguments[0]}"]
     return [] if command in AGENTS | OTHERS else [f"nobody checks the command {command!r}"]
