@@ -14,6 +14,7 @@ import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
+import { EVERYWHERE_CHECKS, everywhereGroups, everywhereSettings } from "./checks/everywhere.js";
 import { FIRST_RUN_CHECKS } from "./checks/firstRun.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
 import { HARNESS_CHECKS, harnessGroups, tableOf } from "./checks/harness.js";
@@ -78,6 +79,11 @@ const RUNS = [
     checks: HARNESS_CHECKS,
     missing: missingTexts(),
     table: tableOf,
+  },
+  {
+    artifacts: join(artifacts, "everywhere"),
+    begin: { groups: everywhereGroups, settings: everywhereSettings },
+    checks: EVERYWHERE_CHECKS,
   },
 ];
 

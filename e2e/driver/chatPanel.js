@@ -162,6 +162,11 @@ export class ChatPanel {
     await this.#page.keyboard.press("Enter");
   }
 
+  /** What the button of the picker says. */
+  async chosenModel() {
+    return this.#pickerButton.innerText();
+  }
+
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
   async send(text) {
     await this.write(text);

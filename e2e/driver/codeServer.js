@@ -52,6 +52,12 @@ export class CodeServer {
     this.#writeUserFile("settings.json", { ...SETTINGS, ...settings });
   }
 
+  /** The settings of the user as they stand in the file now; undefined while VS Code writes it. */
+  readSettings() {
+    const text = readFileSync(join(this.#folder, "data/User/settings.json"), "utf8");
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
   /** The groups of models, as VS Code's Manage Models writes them. */
   writeGroups(groups) {
     this.#writeUserFile("chatLanguageModels.json", groups);

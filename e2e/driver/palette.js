@@ -41,6 +41,14 @@ export class Palette {
     );
   }
 
+  /** Opens a file of the folder by its name, in an editor. */
+  async open(name) {
+    await this.#page.keyboard.press("Control+p");
+    await this.input.waitFor();
+    await this.answer(name);
+    await this.#page.locator(".part.editor .tab", { hasText: name }).first().waitFor();
+  }
+
   /** Takes away the notifications that are shown: they lie over the box in which a message is written. */
   async clearNotifications() {
     await this.run("Notifications: Clear All Notifications");

@@ -11,12 +11,13 @@ export interface UsableModel {
   readonly vendor: string;
   readonly id: string;
   readonly name: string;
+  readonly family: string;
 }
 
 export interface EverywhereParts {
   readonly dialog: Dialog;
   readonly offer: SettingsOffer;
-  /** The models of Partstream. */
+  /** The models of every vendor. */
   readonly models: () => Promise<readonly UsableModel[]>;
   /** Whether this VS Code has such a setting. */
   readonly hasSetting: (key: string) => boolean;
@@ -33,6 +34,7 @@ export interface EverywhereParts {
 
 /** Copilot's own command; VS Code shows its button only to who is signed in. */
 const COMMIT_MESSAGE = "github.copilot.git.generateCommitMessage";
+const VENDOR = "partstream";
 const SMALL_MODEL = "chat.utilitySmallModel";
 
 export class Everywhere {
@@ -41,7 +43,8 @@ export class Everywhere {
   /** Asks for two models and which settings are written; gives whether any setting was. */
   async run(): Promise<boolean> {
     const { dialog, offer } = this.parts;
-    const models = await this.parts.models();
+    const all = await this.parts.models();
+    const models = all.filter(({ vendor }) => vendor === VENDOR);
     if (models.length === 0) return this.#noModels();
     if (offer.isApplied) {
       const reply = await dialog.choose(undoPage());
@@ -53,7 +56,7 @@ export class Everywhere {
     const placeholder = l10n.t("Which model writes titles, commit messages and new names? A small one is enough.");
     const small = await dialog.choose(modelPage([main.value, ...others(models, main.value)], placeholder, true));
     if (small.kind !== "answer") return false;
-    const chosen = await offer.ask(dialog, this.#question(), this.#settings(main.value, small.value));
+    const chosen = await offer.ask(dialog, this.#question(), this.#settings(main.value, small.value, all));
     return chosen !== undefined && chosen.length > 0 && this.#apply(chosen, main.value, small.value);
   }
 
@@ -113,23 +116,35 @@ export class Everywhere {
   }
 
   /** The settings that this VS Code has; those of the harness only where it can work. */
-  #settings(main: UsableModel, small: UsableModel): readonly OfferedSetting[] {
+  #settings(main: UsableModel, small: UsableModel, all: readonly UsableModel[]): readonly OfferedSetting[] {
     const isLocal = this.parts.remoteName() === undefined;
-    const all = [...settingsOf(main, small), ...(isLocal ? harnessSettings() : [])];
-    return all.filter(({ key }) => this.parts.hasSetting(key));
+    const settings = [...settingsOf(main, small, all), ...(isLocal ? harnessSettings() : [])];
+    return settings.filter(({ key }) => this.parts.hasSetting(key));
   }
 }
 
 const title = (): string => l10n.t("Use a Model Everywhere");
 
-/** In the forms that VS Code 1.139 reads: `vendor/id`, the name with the vendor behind it, or the id alone. */
-function settingsOf(main: UsableModel, small: UsableModel): readonly OfferedSetting[] {
+/** In the forms that VS Code 1.139 reads: `vendor/id`, the name with the vendor behind it, or an id or family alone. */
+function settingsOf(main: UsableModel, small: UsableModel, all: readonly UsableModel[]): readonly OfferedSetting[] {
+  const qualified = ({ name, vendor }: UsableModel): string => `${name} (${vendor})`;
+  const first = (isMeant: boolean): Pick<OfferedSetting, "detail"> =>
+    isMeant ? {} : { detail: l10n.t("Other models are called the same: VS Code takes the first.") };
+  const chat = shortName(main, all);
+  const isOnly = all.filter((one) => qualified(one) === qualified(main)).length === 1;
   return [
-    { key: "chat.defaultModel", value: main.id, label: l10n.t("New chats"), isTicked: true },
+    {
+      key: "chat.defaultModel",
+      value: chat ?? main.id,
+      label: l10n.t("New chats"),
+      ...first(chat !== undefined),
+      isTicked: true,
+    },
     {
       key: "inlineChat.defaultModel",
-      value: `${main.name} (${main.vendor})`,
+      value: qualified(main),
       label: l10n.t("Inline chat"),
+      ...first(isOnly),
       isTicked: true,
     },
     {
@@ -145,6 +160,15 @@ function settingsOf(main: UsableModel, small: UsableModel): readonly OfferedSett
       isTicked: true,
     },
   ];
+}
+
+/** The id or the family, whichever means this model alone: VS Code looks at the models of all vendors, ids first. */
+function shortName(model: UsableModel, all: readonly UsableModel[]): string | undefined {
+  const others = all.filter((one) => one.vendor !== model.vendor || one.id !== model.id);
+  const isFree = (name: string, ...fields: ("id" | "family")[]): boolean =>
+    others.every((one) => fields.every((field) => one[field].toLowerCase() !== name.toLowerCase()));
+  if (isFree(model.id, "id")) return model.id;
+  return isFree(model.family, "id", "family") ? model.family : undefined;
 }
 
 function harnessSettings(): readonly OfferedSetting[] {

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { Everywhere } from "./everywhere";
 import { SettingsOffer } from "./settingsOffer";
-import { remoteName, VENDOR } from "./vscodeApi";
+import { remoteName } from "./vscodeApi";
 import { USER_SETTINGS } from "./vscodeSettingsOffer";
 import { VSCodeDialog } from "./vscodeWizard";
 
@@ -14,7 +14,7 @@ export function everywhereCommands(
   const everywhere = new Everywhere({
     dialog: new VSCodeDialog(),
     offer: new SettingsOffer("everywhere", USER_SETTINGS, context.globalState),
-    models: async () => vscode.lm.selectChatModels({ vendor: VENDOR }),
+    models: async () => vscode.lm.selectChatModels(),
     hasSetting: (key) => vscode.workspace.getConfiguration().inspect(key)?.defaultValue !== undefined,
     setting: (key) => vscode.workspace.getConfiguration().get<unknown>(key),
     remoteName,

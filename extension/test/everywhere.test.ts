@@ -4,8 +4,8 @@ import { Everywhere, type UsableModel } from "../src/everywhere";
 import { SettingsOffer } from "../src/settingsOffer";
 import { CLOSE, type Deed, script, World } from "./addModelsWorld";
 
-const BIG: UsableModel = { vendor: "partstream", id: "openai/big", name: "Big" };
-const SMALL: UsableModel = { vendor: "partstream", id: "small", name: "Small" };
+const BIG: UsableModel = { vendor: "partstream", id: "openai/big", name: "Big", family: "gpt" };
+const SMALL: UsableModel = { vendor: "partstream", id: "small", name: "Small", family: "gpt" };
 const COMMIT = "github.copilot.git.generateCommitMessage";
 const OF_THE_CHAT = [
   "New chats",
@@ -101,6 +101,23 @@ test("one model may be both, and stands first on the second page", async () => {
     ["partstream/small", "partstream/small"],
   );
   assert.deepEqual(said, ["VS Code now asks Small everywhere."]);
+});
+
+test("new chats get the name that means the model alone, and the question says where there is none", async () => {
+  const cases: [UsableModel, string, boolean][] = [
+    [{ vendor: "copilot", id: "other", name: "Big", family: "gpt" }, "openai/big", false],
+    [{ vendor: "copilot", id: "OpenAI/Big", name: "Big", family: "other" }, "mine", false],
+    [{ vendor: "copilot", id: "openai/big", name: "Big", family: "mine" }, "openai/big", true],
+  ];
+  const mine = { ...BIG, family: "mine" };
+  for (const [other, value, isAmbiguous] of cases) {
+    const { world, settings, everywhere } = window(["Big", "Big", OF_THE_CHAT], { models: [mine, other] });
+    await everywhere.run();
+    assert.equal(settings["chat.defaultModel"], value);
+    assert.deepEqual(world.pages[0]?.labels, ["Big"], "models of others are not offered");
+    const [asked] = (world.pages.at(-1)?.chosen ?? []) as { detail?: string }[];
+    assert.equal(asked?.detail !== undefined, isAmbiguous);
+  }
 });
 
 test("a setting that this VS Code does not have is not offered", async () => {
