@@ -72,7 +72,7 @@ const RUNS = [
       ...ENDING_CHECKS,
     ],
   },
-  { artifacts: join(artifacts, "first-run"), begin: {}, checks: FIRST_RUN_CHECKS },
+  { artifacts: join(artifacts, "first-run"), begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
   {
     artifacts: join(artifacts, "harness"),
     begin: { groups: harnessGroups, settings: () => harness.settings, harness },

@@ -13,9 +13,9 @@ const START_LIMIT = 60_000;
 
 /**
  * What lets the chat panel work signed out and offline, and keeps out of the way what belongs to no check: welcome pages,
- * and notifications of other programs of the machine, which cover what a person would click.
+ * and notifications of other programs of the machine, which cover what a person would click. A fresh profile has none.
  */
-const SETTINGS = {
+export const SETTINGS = {
   "remote.autoForwardPorts": false,
   "chat.allowAnonymousAccess": true,
   "chat.byokUtilityModelDefault": "mainAgent",
@@ -49,10 +49,10 @@ export class CodeServer {
   }
 
   writeSettings(settings) {
-    this.#writeUserFile("settings.json", { ...SETTINGS, ...settings });
+    this.#writeUserFile("settings.json", settings);
   }
 
-  /** The settings of the user as they stand in the file now; undefined while VS Code writes it. */
+  /** The person's settings as they are in the file now; undefined while VS Code writes it. */
   readSettings() {
     const text = readFileSync(join(this.#folder, "data/User/settings.json"), "utf8");
     return text === "" ? undefined : JSON.parse(text);
@@ -91,8 +91,8 @@ export class CodeServer {
     return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), ...commandArguments]);
   }
 
-  /** `nodeArguments` are for Node itself, in all processes of VS Code. */
-  async start(environment = {}, nodeArguments = []) {
+  /** `nodeArguments` are for Node itself, in all processes; `isTrusting` keeps VS Code from asking about trust. */
+  async start(environment = {}, { nodeArguments = [], isTrusting = true } = {}) {
     const port = await freePort();
     this.url = `http://127.0.0.1:${port}`;
     this.#server = this.#processes.start(
@@ -104,7 +104,7 @@ export class CodeServer {
         `--bind-addr=127.0.0.1:${port}`,
         "--disable-telemetry",
         "--disable-update-check",
-        "--disable-workspace-trust",
+        ...(isTrusting ? ["--disable-workspace-trust"] : []),
         ...this.#folders(),
       ],
       { log: join(this.#folder, "code-server.log"), environment },

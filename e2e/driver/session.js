@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ChatPanel } from "./chatPanel.js";
-import { CodeServer } from "./codeServer.js";
+import { CodeServer, SETTINGS } from "./codeServer.js";
 import { Consumer } from "./consumer.js";
 import { ModelsEditor } from "./modelsEditor.js";
 import { ownFolders } from "./ownFolders.js";
@@ -43,22 +43,27 @@ export class Session {
    * Starts everything and returns when the chat panel is there.
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
-   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window`, the
-   * browser's window as the browser driver takes it, and `isEnabled` are as in {@link ChatPanel.open}. `harness` joins the
-   * window with the agent host.
+   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window` is the
+   * browser's window as the browser driver takes it. `harness` joins the window with the agent host.
+   *
+   * `isFresh` starts VS Code as a person's first one: no setting is written, Copilot's extension is as VS Code ships it,
+   * and VS Code asks whether the folder is trusted.
    */
-  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}), window, isEnabled, harness }) {
+  async start({ fixtures = [], extension, groups, settings = () => ({}), window, isFresh = false, harness }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
-    this.server.writeGroups(groups(this));
-    this.server.writeSettings(settings(this));
+    if (groups) this.server.writeGroups(groups(this));
+    if (!isFresh) this.server.writeSettings({ ...SETTINGS, ...settings(this) });
     for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
     if (extension) await this.server.installPackage(extension);
     const joined = await harness?.start(join(this.folder, "data"));
     const environment = { E2E_UPSTREAM: this.upstream.url, E2E_FOLDER: this.folder, ...ownFolders(this.folder) };
-    await this.server.start({ ...environment, ...joined?.environment }, joined?.nodeArguments);
+    await this.server.start(
+      { ...environment, ...joined?.environment },
+      { nodeArguments: joined?.nodeArguments, isTrusting: !isFresh },
+    );
     await this.panel.open(this.server.url, this.server.workspace, findBrowser(), {
       window,
-      isEnabled,
+      isEnabled: !isFresh,
       prepare: (page) => harness?.prepare(page),
     });
     this.harness = harness;

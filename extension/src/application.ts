@@ -1,6 +1,5 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
 import type { ExtensionContext } from "vscode";
-import type { AddModels } from "./addModels/command";
 import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
@@ -30,13 +29,14 @@ import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
 import { everywhereCommands } from "./vscodeEverywhere";
+import { createFirstSteps } from "./vscodeFirstSteps";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
 import { createTroubles } from "./vscodeTroubles";
-import { createAddModels, manage } from "./vscodeWizard";
+import { manage } from "./vscodeWizard";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
@@ -47,7 +47,7 @@ export class Application {
   readonly #redactor = new Redactor();
   readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
   readonly #show = (message: string, remedy?: Remedy): void => void api.notify(this.#redactor.redact(message), remedy);
-  readonly #settingsNews = new SettingsNews(this.#show, this.#log.warning);
+  readonly #settingsNews = new SettingsNews(this.#show, this.#log.warning, this.#log.info);
   readonly #notifier = new Notifier(this.#show);
   readonly #processNews = new ProcessNews({
     tell: (message, remedy) => this.#notifier.tell(message, remedy),
@@ -72,6 +72,7 @@ export class Application {
       this.#events.request(); // Makes VS Code ask for the models, and so Python start, if nothing else did.
       return load;
     },
+    (message, buttons) => this.#firstSteps.account.announce(message, buttons),
     (error) => this.#show(sentenceOf(error)),
   );
   readonly #ask: Ask = (method, parameters, token) =>
@@ -93,14 +94,13 @@ export class Application {
     models: () => this.#backend.models,
     loads: () => this.#loadProblems.problems.loads,
     redact: (text) => this.#redactor.redact(text),
-    addModels: () => this.#addModels.run(),
+    addModels: () => this.#firstSteps.addModels.run(),
     failed: (error) => this.#show(sentenceOf(error)),
     log: this.#log.info,
   });
-  readonly #addModels: AddModels;
+  readonly #firstSteps: ReturnType<typeof createFirstSteps>;
   readonly #hubs: ReturnType<typeof createHubs>;
   readonly #children = new Children();
-  readonly #run = runIn(this.#children);
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Spacing(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
 
@@ -108,7 +108,7 @@ export class Application {
     this.#backend = new Backend<Sidecar>(
       {
         surroundings: planSurroundings({
-          run: this.#run,
+          run: runIn(this.#children),
           news: this.#settingsNews,
           warn: this.#log.warning,
           remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
@@ -119,7 +119,11 @@ export class Application {
       },
       this.#backendListener,
     );
-    this.#addModels = createAddModels(context, this.#tryServer, (error) => this.#notifier.tell(sentenceOf(error)));
+    this.#firstSteps = createFirstSteps(context, {
+      tryServer: this.#tryServer,
+      askForModels: this.#events.request,
+      failed: (error) => this.#notifier.tell(sentenceOf(error)),
+    });
     this.#hubs = createHubs({
       context,
       ask: (group) => this.#backend.process?.request("languageModels/hubStanding", { group }),
@@ -138,6 +142,7 @@ export class Application {
       ...this.#answerParts.disposables,
       ...this.#troubles.disposables,
       ...this.#hubs.disposables,
+      ...this.#firstSteps.disposables,
       api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
         () => {
@@ -146,7 +151,10 @@ export class Application {
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
       ),
-      ...api.registerCommands({ ...this.#commands, ...everywhereCommands(context, () => this.#addModels.run()) }),
+      ...api.registerCommands({
+        ...this.#commands,
+        ...everywhereCommands(context, () => this.#firstSteps.addModels.run()),
+      }),
     );
   }
 
@@ -167,14 +175,19 @@ export class Application {
       this.#troubles.item.refresh();
     },
     hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
-    counted: (groups) => void this.#addModels.counted(groups),
-    fetched: () => this.#troubles.item.refresh(),
+    counted: (groups) => void this.#firstSteps.addModels.counted(groups),
+    fetched: () => {
+      this.#troubles.item.refresh();
+      if (this.#backend.models.lists.some(({ models }) => models.length > 0)) void this.#firstSteps.account.listed();
+    },
   };
 
   readonly #commands: Readonly<Record<string, () => unknown>> = {
-    "partstream.addModels": () => this.#addModels.run(),
+    "partstream.addModels": () => this.#firstSteps.addModels.run(),
     "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.manage": manage,
+    "partstream.useWithoutAccount": () => this.#firstSteps.account.run(),
+    "partstream.undoUseWithoutAccount": () => this.#firstSteps.account.undo(),
     "partstream.testConnection": () => this.#troubles.test.run(),
     "partstream.help": () => help(this.context.extensionUri),
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
@@ -188,9 +201,7 @@ export class Application {
     "partstream.cancelRecording": () => this.#answers.recording.cancel(),
     "partstream.reportIssue": () => this.#troubles.report.run(),
     "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
-    "partstream.manageModels": api.manageModels,
-    "partstream.editGroups": api.editGroups,
-    "partstream.choosePython": api.choosePython,
+    ...api.COMMANDS,
   };
 
   /** Ends everything that runs: in order where there is time for it. */
@@ -224,7 +235,7 @@ export class Application {
         return resolveConfiguration(configuration, api.trustedFolder());
       },
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
-      addModels: () => setImmediate(() => void this.#addModels.run()),
+      addModels: () => setImmediate(() => void this.#firstSteps.addModels.run()),
       harness: this.#harness,
       begin: (model, asker) => this.#waiting.begin(model, asker),
       ended: ({ group }) => this.#hubs.budgets.answered(group?.id),

@@ -96,8 +96,12 @@ export class Backend<Process extends Serving> {
     return this.#supervisor.use(action);
   }
 
-  /** Looks for Python again, and replaces the process. */
+  /** Looks for Python again, and replaces the process; starts one where none was needed so far. */
   restart(): void {
+    if (this.state === "idle") {
+      this.use(() => Promise.resolve()).catch(() => undefined); // The listener hears of it.
+      return;
+    }
     if (!this.#isNeeded) return;
     this.#planner.renew();
     this.#replace();

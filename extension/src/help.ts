@@ -29,6 +29,11 @@ const models = (): readonly Help[] => [
     description: l10n.t("titles, commit messages, inline chat"),
     value: to("partstream.useEverywhere"),
   },
+  {
+    label: l10n.t("Use Without an Account…"),
+    description: l10n.t("chat with these models signed out"),
+    value: to("partstream.useWithoutAccount"),
+  },
   { label: l10n.t("Show Token Usage"), description: l10n.t("what answers took"), value: to("partstream.showUsage") },
 ];
 

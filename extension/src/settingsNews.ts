@@ -14,6 +14,8 @@ export class SettingsNews {
   constructor(
     private readonly show: (sentence: string, remedy: Remedy | undefined) => void,
     private readonly warn: (line: string) => void,
+    /** Writes into the log what was tried. */
+    private readonly log: (line: string) => void,
   ) {
     this.#notifier = new Notifier((sentence) => show(sentence, undefined));
   }
@@ -25,6 +27,9 @@ export class SettingsNews {
 
   /** Says once that the setting cannot be used, also while the Python in use stays the same. */
   searched(search: Search): void {
+    for (const { source, command, reason } of search.attempts) this.log(`${source}: ${command} (${reason})`);
+    if (search.python)
+      this.log(`Python ${search.python.version}: ${search.python.executable} (${search.python.source})`);
     const sentence = sentenceOnSetting(search);
     if (sentence !== undefined && sentence !== this.#saidOnPython) this.show(sentence, "choose Python");
     this.#saidOnPython = sentence;

@@ -18,6 +18,11 @@ export class StoredLists {
     return this.#all[key];
   }
 
+  /** Whether no list holds a model. */
+  get isEmpty(): boolean {
+    return Object.values(this.#all).every((models) => models.length === 0);
+  }
+
   /** Stores a list in place of the one before; removes it for undefined. */
   async put(key: string, models: Models | undefined): Promise<void> {
     const others = Object.entries(this.#all).filter(([other]) => other !== key);

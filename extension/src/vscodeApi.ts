@@ -173,6 +173,12 @@ async function pythonExtension(): Promise<PythonExtension | undefined> {
   return vscode.extensions.getExtension<PythonExtension>("ms-python.python")?.activate();
 }
 
+/** Calls `listener` once the person trusts the folder: at once where they do already. */
+export function onceTrusted(listener: () => void): vscode.Disposable {
+  if (vscode.workspace.isTrusted) listener();
+  return vscode.workspace.onDidGrantWorkspaceTrust(listener);
+}
+
 /** Calls `listener` whenever the choice of Python or of providers may have changed. */
 export function onDidChangeEnvironment(listener: () => void, isWaiting: () => boolean): vscode.Disposable {
   const disposables = [
@@ -212,9 +218,10 @@ export async function notify(message: string, remedy: Remedy | undefined): Promi
   if (command !== undefined) await vscode.commands.executeCommand(command);
 }
 
-/** Tells VS Code whether a Python runs, for the first step of the walkthrough. */
+/** Tells VS Code whether a Python runs, for the first step of the walkthrough; neither is so before one was looked for. */
 export function setReady(isReady: boolean): void {
   void vscode.commands.executeCommand("setContext", "partstream.ready", isReady);
+  void vscode.commands.executeCommand("setContext", "partstream.noPython", !isReady);
 }
 
 /** Shows a notification that asks for nothing. */
@@ -236,6 +243,13 @@ export async function manageModels(): Promise<void> {
 export async function editGroups(): Promise<void> {
   await vscode.commands.executeCommand("workbench.action.openLanguageModelsJson");
 }
+
+/** The commands that need nothing but VS Code. */
+export const COMMANDS: Readonly<Record<string, () => unknown>> = {
+  "partstream.manageModels": manageModels,
+  "partstream.editGroups": editGroups,
+  "partstream.choosePython": choosePython,
+};
 
 const WRITE: Record<LogLevel, (channel: vscode.LogOutputChannel, line: string) => void> = {
   trace: (channel, line) => channel.trace(line),

@@ -8,6 +8,7 @@ import { VSCodeDialog } from "./vscodeWizard";
 /** The command; `firstLoad` waits for what becomes of a new file. */
 export function createNewProvider(
   firstLoad: NewProviderParts["firstLoad"],
+  announce: NewProviderParts["announce"],
   failed: NewProviderParts["failed"],
 ): NewProviderFile {
   return new NewProviderFile({
@@ -25,6 +26,7 @@ export function createNewProvider(
     },
     firstLoad,
     offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
+    announce,
     runCommand: async (command) => vscode.commands.executeCommand(command),
     failed,
   });

@@ -2,7 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { NewGroup } from "./addModels/answers";
-import { AddModels } from "./addModels/command";
+import { AddModels, type AddModelsParts } from "./addModels/command";
 import {
   answer,
   BACK,
@@ -22,6 +22,7 @@ import { answeringServers } from "./addModels/localServers";
 import type { Added, WizardWorld } from "./addModels/step";
 import { groupNamesIn } from "./groupNames";
 import { PRESETS } from "./presets.generated";
+import { StoredLists } from "./storedLists";
 import { editGroups, readGroups, readSettings, VENDOR } from "./vscodeApi";
 
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */
@@ -55,8 +56,10 @@ export async function manage(): Promise<void> {
 /** The wizard for the command and for VS Code's own button. */
 export function createAddModels(
   context: vscode.ExtensionContext,
-  tryServer: WizardWorld["tryServer"],
-  failed: (error: unknown) => void,
+  {
+    tryServer,
+    ...others
+  }: Pick<AddModelsParts, "announce" | "expectModels" | "askForModels" | "failed"> & Pick<WizardWorld, "tryServer">,
 ): AddModels {
   const names = (): Promise<readonly string[]> => takenNames(context);
   const world: WizardWorld = {
@@ -71,7 +74,7 @@ export function createAddModels(
   return new AddModels({
     dialog: new VSCodeDialog(),
     world,
-    hasModels: async () => (readSettings().providers as unknown[]).length > 0 || (await names()).length > 0,
+    hasModels: async () => (readSettings().providers as unknown[]).length > 0 || (await hasGroups(context)),
     offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
     openChat: async () => vscode.commands.executeCommand("workbench.action.chat.open"),
     chooseProvider,
@@ -79,7 +82,7 @@ export function createAddModels(
     useEverywhere: async () => vscode.commands.executeCommand("partstream.useEverywhere"),
     handOver,
     memory: context.globalState,
-    failed,
+    ...others,
   });
 }
 
@@ -90,6 +93,12 @@ export async function takenNames(context: vscode.ExtensionContext): Promise<read
   } catch {
     return []; // There is no such file yet, or it is on another machine: VS Code itself refuses a second name.
   }
+}
+
+/** Whether there are groups; in a remote window, whose file of groups may be on the other machine, whether there were. */
+async function hasGroups(context: vscode.ExtensionContext): Promise<boolean> {
+  if ((await takenNames(context)).length > 0) return true;
+  return vscode.env.remoteName !== undefined && !new StoredLists(context.globalState).isEmpty;
 }
 
 export async function canAddGroups(): Promise<boolean> {

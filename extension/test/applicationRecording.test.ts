@@ -118,5 +118,5 @@ test("the file of a recording is shown, or its path where VS Code has no window 
   world.choices = ["Show File"];
   await run("recordNextAnswer");
   await answer(provider);
-  await until(() => world.opened.includes("revealFileInOS"));
+  await until(() => world.opened.some((one) => one.startsWith("revealFileInOS ")));
 });

@@ -49,6 +49,8 @@ beforeEach(async () => {
     opened: [],
     contexts: new Map(),
     pythonExtension: undefined,
+    chatExtension: {},
+    defaults: {},
     isTrusted: true,
     items: new Map(),
     questions: [],

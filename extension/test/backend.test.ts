@@ -154,7 +154,9 @@ test("a group that was deleted is forgotten by the process, also if nobody looks
 test("nothing is started for a change of settings before anybody needs it", async () => {
   const world = new World();
   world.backend.reconsider();
-  world.backend.restart();
   await settled();
   assert.deepEqual([world.searches, world.processes.length], [[], 0]);
+  world.backend.restart(); // The person asks for it.
+  await settled();
+  assert.equal(world.searches.length, 1);
 });

@@ -65,7 +65,7 @@ test("the page of the extension has an icon of 256 pixels a side and the history
 });
 
 test("settings that name programs or Python files are restricted in untrusted folders", () => {
-  const restricted = settings.filter(([, { scope }]) => scope);
+  const restricted = settings.filter(([, { scope }]) => scope === "machine-overridable");
   assert.deepEqual(
     restricted.map(([name]) => name).sort(),
     [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(),
@@ -80,8 +80,8 @@ test("answers are looked at and recorded, and hubs are joined, in trusted folder
   assert.equal(enablement["partstream.cancelRecording"], "partstream.isRecording");
 });
 
-test("VS Code starts the extension for a link to it, and for a page that comes back with the window", () => {
-  assert.deepEqual(manifest.activationEvents, ["onUri", "onWebviewPanel:partstream.usage"]);
+test("VS Code starts the extension when it has started, for a link to it, and for a page that comes back with the window", () => {
+  assert.deepEqual(manifest.activationEvents, ["onStartupFinished", "onUri", "onWebviewPanel:partstream.usage"]);
 });
 
 test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
@@ -115,10 +115,20 @@ test("a picture of the walkthrough is there for every theme, and in words", () =
 
 // VS Code gives no mark for a context that is there before the page is first opened, so what runs by then is a step of
 // its own, which is done as it is seen.
-test("the walkthrough begins with a mark where Python runs, and with the choice of a Python where none does", () => {
-  const [ready, none] = contributes.walkthroughs.flatMap(({ steps }) => steps);
+test("the walkthrough begins with a mark where Python runs, with a search where none was made, and with the choice of a Python where none runs", () => {
+  const [ready, unknown, none] = contributes.walkthroughs.flatMap(({ steps }) => steps);
   assert.deepEqual([ready?.when, ready?.completionEvents], ["partstream.ready", ["onStepSelected"]]);
-  assert.deepEqual([none?.when, none?.completionEvents], ["!partstream.ready", ["onContext:partstream.ready"]]);
+  assert.equal(unknown?.when, "!partstream.ready && !partstream.noPython");
+  assert.match(unknown.description, /has not looked for one yet.*\(command:partstream\.restart\)/s);
+  assert.deepEqual([none?.when, none?.completionEvents], ["partstream.noPython", ["onContext:partstream.ready"]]);
+  assert.match(none?.description ?? "", /was found that runs/);
+});
+
+test("the walkthrough has a step for the account where the chat asks for one, and its mark once it does not", () => {
+  const steps = contributes.walkthroughs.flatMap(({ steps }) => steps);
+  const account = steps.find(({ when }) => when === "partstream.asksForAccount");
+  assert.deepEqual(account?.completionEvents, ["onContext:partstream.chatIsOn"]);
+  assert.match(account.description, /\(command:partstream\.useWithoutAccount\)/);
 });
 
 test("a button for a commit message is there while nobody is signed in, and Copilot's own does not work", () => {
@@ -168,7 +178,8 @@ test("the key of a group is a secret", () => {
 
 test("every command and every setting has its line in the documentation and its place in the code", () => {
   const documentation = read("../docs/vscode.md") + read("../docs/configuration.md");
-  const code = read("src/application.ts") + read("src/vscodeApi.ts") + read("src/vscodeEverywhere.ts");
+  const sources = ["application", "vscodeApi", "account", "vscodeEverywhere"];
+  const code = sources.map((name) => read(`src/${name}.ts`)).join("");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
   const group = contributes.languageModelChatProviders[0]?.configuration;
   const groupKeys = [group, ...(group?.allOf ?? [])].flatMap((schema) => Object.keys(schema?.properties ?? {}));

@@ -35,6 +35,10 @@ export const world = {
   /** What that command was given. */
   groups: [] as unknown[],
   pythonExtension: undefined as unknown,
+  /** VS Code's chat extension; undefined while VS Code has it disabled. */
+  chatExtension: {} as unknown,
+  /** What VS Code says of its own settings, by their names; another one is not known. */
+  defaults: {} as Record<string, unknown>,
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
   trustGranted: new EventEmitter<undefined>(),
   windowState: new EventEmitter<{ focused: boolean }>(),
@@ -227,7 +231,11 @@ export const workspace = {
   },
   getConfiguration: () => ({
     get: (name: string, fallback: unknown) => world.settings[name] ?? fallback,
-    inspect: (name: string) => ({ globalLocalValue: world.localValues[name] }),
+    inspect: (name: string) => ({
+      globalLocalValue: world.localValues[name],
+      globalValue: world.settings[name],
+      defaultValue: world.defaults[name],
+    }),
     update: (name: string, value: unknown, target: string) => {
       world.targets.push(target);
       set(name, value);
@@ -257,7 +265,7 @@ export const commands = {
 };
 
 export const extensions = {
-  getExtension: () => world.pythonExtension,
+  getExtension: (id: string) => (id === "GitHub.copilot-chat" ? world.chatExtension : world.pythonExtension),
   onDidChange: new EventEmitter().event,
 };
 
@@ -286,6 +294,7 @@ export const lm = {
     }
     return [];
   },
+  onDidChangeChatModels: new EventEmitter().event,
   tools: [{ name: "list", description: "lists", inputSchema: { properties: { path: { enum: ["a", "b"] } } } }],
   registerLanguageModelChatProvider: (_vendor: string, provider: unknown) => {
     world.provider = provider;

@@ -44,3 +44,12 @@ export class ThemeIcon {
 }
 export const ProgressLocation = { Notification: 15 };
 export const ViewColumn = { Active: -1 };
+
+/** The accounts at GitHub that are signed in. */
+export const accounts: string[] = [];
+
+export const authentication = {
+  getAccounts: (id: string) =>
+    id === "github" ? Promise.resolve(accounts) : Promise.reject(new Error(`there is no provider ${id}`)),
+  onDidChangeSessions: () => ({ dispose: () => undefined }),
+};

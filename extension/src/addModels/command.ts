@@ -15,6 +15,12 @@ export interface AddModelsParts {
   readonly hasModels: () => Promise<boolean>;
   /** Shows a notification with buttons; gives the one that was pressed. */
   readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  /** Says that models are in the picker, in a notification with buttons; gives the one that was pressed. */
+  readonly announce: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  /** Models are going to be listed that no wizard tells of. */
+  readonly expectModels: () => void;
+  /** Has VS Code ask for the models. */
+  readonly askForModels: () => void;
   readonly openChat: () => Promise<void>;
   /** Lets the person choose a Python file, and puts it into the setting. */
   readonly chooseProvider: () => Promise<void>;
@@ -52,6 +58,14 @@ export class AddModels {
     if (outcome) await this.#after(outcome).catch(this.parts.failed);
   }
 
+  /** A window has opened: has VS Code ask for the models where there are some, and once where none were seen yet. */
+  async begin(): Promise<void> {
+    const { memory, hasModels, askForModels, expectModels } = this.parts;
+    const isConfigured = await hasModels();
+    if (isConfigured) expectModels();
+    if (isConfigured || memory.get(NOTICED) !== true) askForModels();
+  }
+
   /** VS Code has told how many groups there are: says once, and never again, that there is no model at all. */
   async counted(groups: number): Promise<void> {
     const { memory, offer, hasModels } = this.parts;
@@ -67,13 +81,16 @@ export class AddModels {
   }
 
   async #after(outcome: Outcome): Promise<void> {
-    const { offer, openChat, chooseProvider, handOver, useEverywhere, world } = this.parts;
+    const { announce, openChat, chooseProvider, expectModels, handOver, useEverywhere, world } = this.parts;
     if (outcome.kind === "closed") return;
-    if (outcome.kind === "own provider") return chooseProvider();
+    if (outcome.kind === "own provider") {
+      expectModels();
+      return chooseProvider();
+    }
     if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
     const [chat, everywhere, another] = [l10n.t("Open Chat"), l10n.t("Use Everywhere…"), l10n.t("Add Another")];
     const isFirst = (await world.takenNames()).length <= 1;
-    const chosen = await offer(whatWasAdded(outcome.group), [chat, ...(isFirst ? [everywhere] : []), another]);
+    const chosen = await announce(whatWasAdded(outcome.group), [chat, ...(isFirst ? [everywhere] : []), another]);
     if (chosen === chat) await openChat();
     if (chosen === everywhere) await useEverywhere();
     if (chosen === another) await this.run();

@@ -50,6 +50,8 @@ export interface NewProviderParts {
   readonly firstLoad: (file: string, register: () => Promise<void>) => Promise<FirstLoad>;
   /** Shows a notification with buttons; gives the one that was pressed. */
   readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  /** Says that the model is in the picker, in a notification with buttons; gives the one that was pressed. */
+  readonly announce: NewProviderParts["offer"];
   readonly runCommand: (command: string) => Promise<unknown>;
   readonly failed: (error: unknown) => void;
 }
@@ -151,14 +153,14 @@ export class NewProviderFile {
   }
 
   async #tell({ requirements }: ProviderTemplate, path: string, load: FirstLoad): Promise<void> {
-    const { offer, runCommand } = this.parts;
+    const { offer, announce, runCommand } = this.parts;
     if (!load) {
       const message = l10n.t`${path} is written, and Python has not loaded it yet. The log says why.`;
       const showLog = l10n.t("Show Log");
       if ((await offer(message, [showLog])) === showLog) await runCommand("partstream.showLog");
     } else if (!load.problem) {
       const openChat = l10n.t("Open Chat");
-      if ((await offer(l10n.t`${titleOf(path)} is in the picker.`, [openChat])) === openChat)
+      if ((await announce(l10n.t`${titleOf(path)} is in the picker.`, [openChat])) === openChat)
         await runCommand("workbench.action.chat.open");
     } else if (requirements.length > 0) {
       // What is wrong is said where all problems of providers are; this says what helps.

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { models, NEW, start, until } from "./applicationWorld";
+import { nextBox } from "./vscodeBoxes";
+import { set, world } from "./vscodeModule";
+
+const SET_UP = "workbench.action.chat.triggerSetupAnonymousWithoutDialog";
+const NOTICED = { noModelsNoticed: true };
+
+beforeEach(() => {
+  set("python", NEW);
+});
+
+/** Whether VS Code is told to ask for the models while nothing else happens. */
+async function asks(memory: Record<string, unknown> = {}): Promise<boolean> {
+  let asked = 0;
+  start(memory).onDidChangeLanguageModelChatInformation(() => asked++);
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 100 && asked === 0; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+  return asked > 0;
+}
+
+const STARTS = [
+  { name: "the first start of all has VS Code ask for the models", asked: true },
+  { name: "a later start without models starts nothing", memory: NOTICED, asked: false },
+  {
+    name: "a start with a provider in the settings",
+    memory: NOTICED,
+    settings: { providers: ["echo.py"] },
+    asked: true,
+  },
+  { name: "in a folder that is not trusted nothing starts", isTrusted: false, asked: false },
+];
+
+for (const { name, memory, settings, isTrusted = true, asked } of STARTS) {
+  test(`at the start: ${name}`, async () => {
+    for (const [key, value] of Object.entries(settings ?? {})) set(key, value);
+    world.isTrusted = isTrusted;
+    assert.equal(await asks(memory), asked);
+    assert.ok(!world.lines.some((line) => line.includes("starting Python")));
+  });
+}
+
+test("once the folder is trusted VS Code is had to ask", async () => {
+  world.isTrusted = false;
+  let asked = 0;
+  start().onDidChangeLanguageModelChatInformation(() => asked++);
+  world.isTrusted = true;
+  world.trustGranted.fire(undefined);
+  await until(() => asked > 0);
+});
+
+test("before a Python was looked for the walkthrough says neither that one runs nor that none does", async () => {
+  start(NOTICED);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(
+    [world.contexts.get("partstream.ready"), world.contexts.get("partstream.noPython")],
+    [undefined, undefined],
+  );
+  world.commands.get("partstream.restart")?.(); // The button of that step.
+  await until(() => world.contexts.get("partstream.ready") === true);
+  assert.equal(world.contexts.get("partstream.noPython"), false);
+  assert.match(world.lines.join("\n"), /Python 3\.12\.1: .*python-new \(setting partstream\.python\)/);
+});
+
+test("signed out, the models of a provider file lead from the first window to a chat that is set up", async () => {
+  set("providers", ["echo"]);
+  Object.assign(world, { chatExtension: undefined, choices: ["Use Without an Account"] });
+  world.defaults = { "chat.allowAnonymousAccess": false, "chat.byokUtilityModelDefault": "copilot" };
+  let activated = 0;
+  world.commands.set(SET_UP, () => {
+    world.chatExtension = { activate: () => Promise.resolve(activated++) };
+    return true;
+  });
+  const provider = start();
+  await until(() => world.contexts.get("partstream.asksForAccount") === true);
+  await models(provider);
+  const question = await nextBox();
+  assert.deepEqual(
+    question.items.map(({ label }) => label),
+    ["Ask for no account in the chat", "Ask your own model for titles and summaries"],
+  );
+  assert.equal(question.selectedItems.length, 2);
+  question.choose(...question.items.map(({ label }) => label));
+  await until(() => world.contexts.get("partstream.chatIsOn") === true && activated === 1);
+  assert.equal(world.settings["chat.allowAnonymousAccess"], true);
+  assert.equal(world.settings["chat.byokUtilityModelDefault"], "mainAgent");
+  assert.match(world.informed.join(), /models are in the picker\. VS Code's chat asks for a GitHub account first/);
+  assert.deepEqual(world.errors, []);
+  world.commands.delete(SET_UP);
+});
