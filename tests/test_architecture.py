@@ -57,7 +57,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"user_code", "bundles", "pages"}),
-    frozenset({"answer_functions", "checked_progress", "chunk_sources", "kept_answer", "kept_files", "thinking_memory"}),
+    frozenset(
+        {"answer_functions", "checked_progress", "chunk_sources", "kept_answer", "kept_files", "thinking_memory"}
+    ),
     frozenset({"reading", "simple", "chunk_mapping", "capturing"}),
     frozenset({"stream_adapter"}),
     frozenset({"agents"}),

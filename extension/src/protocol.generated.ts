@@ -21,12 +21,14 @@ export const ErrorCode = {
  *
  * `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
  * for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
+ * `harness` is missing where VS Code has no such harness.
  */
 export interface ExamineParams {
   group: Group | null;
   provider: string | null;
   model: string | null;
   name: string;
+  harness?: HarnessSettings;
 }
 
 /** What was found, in the order of the checks; `report` says the same in Markdown. No key is in either. */
@@ -41,6 +43,13 @@ export interface FindingsPageParams {
   source: string;
   name: string;
   findings: ShownFinding[];
+}
+
+/** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
+export interface HarnessSettings {
+  isRemote: boolean;
+  listsModels: boolean;
+  allowsSignedOut: boolean;
 }
 
 /** The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it. */

@@ -7,7 +7,7 @@ import { sentenceOf } from "./errors";
 import type { Load } from "./loadProblems";
 import type { ListView } from "./modelList";
 import { type Ask, findingsPage, type Tested } from "./pages";
-import type { ExamineParams, ExamineResult } from "./protocol.generated";
+import type { ExamineParams, ExamineResult, HarnessSettings } from "./protocol.generated";
 import { VENDOR } from "./vscodeApi";
 import { WebviewPages } from "./vscodePages";
 import { VSCodeDialog } from "./vscodeWizard";
@@ -46,6 +46,7 @@ export function createConnectionTest({
     },
     ask: async (question, detail, buttons) =>
       vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons),
+    harness,
     examine: (parameters) => examine(ask, parameters),
     show: async (tested) => {
       shown.tested = tested;
@@ -59,6 +60,17 @@ export function createConnectionTest({
   const connection = findingsPage(ask, () => shown.tested, { copy: () => test.copy(), again: () => test.again() });
   const pages = new WebviewPages({ connection }, (error) => redact(sentenceOf(error)), log);
   return { test, disposables: [pages] };
+}
+
+function harness(): HarnessSettings | undefined {
+  const settings = vscode.workspace.getConfiguration("chat.agentHost");
+  // A VS Code that does not know the setting has no default of it.
+  if (settings.inspect("byokModels.enabled")?.defaultValue === undefined) return undefined;
+  return {
+    isRemote: vscode.env.remoteName !== undefined || vscode.env.uiKind === vscode.UIKind.Web,
+    listsModels: settings.get("byokModels.enabled") === true,
+    allowsSignedOut: settings.get("allowSignedOutWhenUsable") === true,
+  };
 }
 
 async function examine(ask: Ask, parameters: ExamineParams): Promise<ExamineResult | undefined> {

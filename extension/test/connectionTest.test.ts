@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { NEW, start, until } from "./applicationWorld";
 import { ENDLESS } from "./fakeExaminations";
 import { nextBox } from "./vscodeBoxes";
-import { set, world } from "./vscodeModule";
+import { env, set, world } from "./vscodeModule";
 
 const KEY = "sk-very-secret-0815";
 const GROUP = { baseUrl: "http://127.0.0.1:1234/v1?token=hidden", apiKey: KEY };
@@ -53,6 +53,25 @@ test("without the answer that may cost only the free checks run", async () => {
   await running;
   assert.match(page(), /of a group, asked none/);
 });
+
+for (const [window, remoteName] of [
+  ["a local window", undefined],
+  ["a remote window", "ssh-remote"],
+] as const) {
+  test(`the page says what VS Code's settings say of the Copilot harness, in ${window}`, async (context) => {
+    context.after(() => (env.remoteName = undefined));
+    env.remoteName = remoteName;
+    open(GROUP);
+    world.defaults = { "byokModels.enabled": false };
+    set("byokModels.enabled", true);
+    world.choices = ["Without It"];
+    const running = run();
+    await choose("127.0.0.1:1234");
+    await running;
+    const facts = { isRemote: remoteName !== undefined, listsModels: true, allowsSignedOut: false };
+    assert.ok(page().includes(`harness ${JSON.stringify(facts)}`), page());
+  });
+}
 
 test("who closes the question tests nothing", async () => {
   open(GROUP);

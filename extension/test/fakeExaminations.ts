@@ -15,8 +15,9 @@ export function serveExaminations(connection: MessageConnection): void {
         });
       }
       const says = `of ${asked.group ? "a group" : (asked.provider ?? "nobody")}, asked ${asked.model ?? "none"}`;
+      const harness = asked.harness ? `; harness ${JSON.stringify(asked.harness)}` : "";
       return {
-        findings: [{ subject: "server", verdict: "fine", says, advice: "" }],
+        findings: [{ subject: "server", verdict: "fine", says: `${says}${harness}`, advice: "" }],
         report: `report ${says}; ${JSON.stringify(asked.group?.configuration ?? {})}`,
       };
     },

@@ -269,8 +269,10 @@ export const extensions = {
   onDidChange: new EventEmitter().event,
 };
 
+export const UIKind = { Desktop: 1, Web: 2 };
 export const env = {
   remoteName: undefined as string | undefined,
+  uiKind: 1,
   openExternal: (page: string) => Promise.resolve(world.browsed.push(page)),
   clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
 };

@@ -1,6 +1,7 @@
 """`partstream doctor`: what it finds, what it advises, its exit codes, and that it costs nothing."""
 
 import json
+import sys
 from pathlib import Path
 from secrets import token_hex
 
@@ -268,5 +269,47 @@ def test_an_answer_of_nothing_but_thinking_that_was_cut_shows_that_the_model_wor
             doctor = await call("doctor", *options, **_nowhere(tmp_path))
             findings = {one["subject"]: one for one in json.loads(doctor.output)}
             assert findings["model"]["verdict"] == "fine", doctor.output
+
+    run(test())
+
+
+# The text of the user's settings, None for no file; what is said.
+HARNESSES = {
+    "no settings": (None, "chat.agentHost.byokModels.enabled is off"),
+    "settings with comments": (
+        '{\n  // models\n  "chat.agentHost.byokModels.enabled": true,\n}',
+        "chat.agentHost.allowSignedOutWhenUsable is off",
+    ),
+    "both": (
+        '{"chat.agentHost.byokModels.enabled": true, "chat.agentHost.allowSignedOutWhenUsable": true}',
+        "with an account and without one",
+    ),
+    "a broken file": ("{", "chat.agentHost.byokModels.enabled is off"),
+}
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="the settings are elsewhere")
+@pytest.mark.parametrize(("settings", "says"), HARNESSES.values(), ids=HARNESSES)
+def test_where_the_extension_is_installed_the_copilot_harness_is_named(settings: str | None, says: str, tmp_path: Path):
+    source = tmp_path / "parrot.py"
+    source.write_text(
+        "from partstream import chat_model\n\n\n@chat_model(name='Parrot')\n"
+        "async def provider(messages, options):\n    yield 'Pieces of eight'\n"
+    )
+    home = tmp_path / "home"
+    (home / ".vscode" / "extensions" / "partstream.partstream-0.1.0").mkdir(parents=True)
+    (home / "config" / "Code" / "User").mkdir(parents=True)
+    if settings is not None:
+        (home / "config" / "Code" / "User" / "settings.json").write_text(settings)
+    places = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
+    command = ("doctor", "--json", "--provider", str(source))
+
+    async def test() -> None:
+        findings = json.loads((await call_process(*command, **places)).output)
+        last = findings[-1]
+        assert (last["subject"], last["verdict"]) == ("Copilot harness of VS Code", "fine")
+        assert says in last["says"]
+        (home / ".vscode" / "extensions" / "partstream.partstream-0.1.0").rmdir()
+        assert json.loads((await call_process(*command, **places)).output) == findings[:-1]
 
     run(test())

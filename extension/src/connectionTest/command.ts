@@ -2,7 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import { CLOSED, type Dialog, type Heading, type Reply, type Section } from "../addModels/dialog";
 import type { Tested } from "../pages";
-import type { ExamineParams, ExamineResult } from "../protocol.generated";
+import type { ExamineParams, ExamineResult, HarnessSettings } from "../protocol.generated";
 import type { Target } from "./targets";
 
 function heading(): Heading {
@@ -15,6 +15,8 @@ export interface ConnectionTestParts {
   readonly targets: () => Promise<readonly Section<Target>[]>;
   /** Asks a question that stops everything else; gives the button that was pressed, undefined where none was. */
   readonly ask: (question: string, detail: string, buttons: readonly string[]) => Promise<string | undefined>;
+  /** What decides whether the Copilot harness offers the models; undefined in a VS Code without it. */
+  readonly harness: () => HarnessSettings | undefined;
   /** Runs the checks behind a notification; gives undefined where the person stops them. */
   readonly examine: (parameters: ExamineParams) => Promise<ExamineResult | undefined>;
   /** Shows the page of what was found. */
@@ -78,7 +80,8 @@ export class ConnectionTest {
     const { name, group, provider } = target;
     const asked = await this.#asked(target);
     if (!asked) return;
-    const result = await this.parts.examine({ name, group, provider, model: asked.model });
+    const harness = this.parts.harness();
+    const result = await this.parts.examine({ name, group, provider, model: asked.model, ...(harness && { harness }) });
     if (!result) return;
     const tested = { ...result, name };
     this.#last = { target, tested };

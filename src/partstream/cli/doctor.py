@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -18,9 +20,12 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
+from partstream.client_settings.files import UnusableTextError
+from partstream.client_settings.json_nodes import read_nodes
 from partstream.configuration import Given
 from partstream.configuration.examination import examine
 from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.harness import ALLOWS_SIGNED_OUT, LISTS_MODELS, HarnessFacts, finding_on_harness
 from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
 
@@ -28,6 +33,13 @@ if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration
 
 __all__ = ["command"]
+
+_EDITORS: Final = (
+    ("VS Code", "Code", ".vscode"),
+    ("VS Code Insiders", "Code - Insiders", ".vscode-insiders"),
+    ("VSCodium", "VSCodium", ".vscode-oss"),
+)
+"""Programs, their folder of settings, and their folder in the user's home with the extensions."""
 
 _STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "bold red"}
 
@@ -46,7 +58,8 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
     Reads the settings, gets the key, connects to the server, requests its list of models, and sends an empty request to
     the endpoint of each protocol, to find out which it speaks. Sends no prompt to a model without --ask, so the server
     charges nothing. The exit code is 0 without a problem (warnings may occur), 1 with a problem,
-    and 2 if a setting is invalid.
+    and 2 if a setting is invalid. Where the extension is installed, it says whether the Copilot harness of that VS Code
+    offers its models.
 
     With --provider: runs the file, lists its models, checks what they say of themselves and counts a few tokens; with
     --ask, also asks one question and checks the answer by the contract. A fault is named with its file and line.
@@ -56,14 +69,39 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
         log_as_wanted(options)
         with redirect_stdout(sys.stderr):  # what the file prints is no finding
             findings = asyncio.run(examine_provider(provider_source, model_id, asks=asks))
-        _end(findings, as_json=as_json)
+        _end([*findings, *_on_harnesses()], as_json=as_json)
     more = {} if model_id is None else {"defaultModel": Given(model_id, "--model")}
     try:
         findings = asyncio.run(_examined(configuration_of(more, **options), asks=asks))
     except UnusableConfigurationError as error:
         _show([Finding("settings", Verdict.PROBLEM, error.message)], as_json=as_json)
         sys.exit(ExitCode.UNUSABLE)
-    _end(findings, as_json=as_json)
+    _end([*findings, *_on_harnesses()], as_json=as_json)
+
+
+def _on_harnesses() -> list[Finding]:
+    """What the Copilot harness of each VS Code does in which the extension is installed."""
+    if sys.platform == "win32":
+        settings = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        settings = Path.home() / "Library" / "Application Support"
+    else:
+        settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return [
+        finding_on_harness(_facts(settings / folder / "User" / "settings.json"), f"Copilot harness of {name}")
+        for name, folder, extensions in _EDITORS
+        if any((Path.home() / extensions / "extensions").glob("partstream.partstream-*"))
+    ]
+
+
+def _facts(settings: Path) -> HarnessFacts:
+    """What the settings of the user say; those of a file that is not there or broken are the defaults."""
+    try:
+        value = read_nodes(settings.read_text(encoding="utf-8")).value
+    except (OSError, UnicodeError, UnusableTextError):
+        value = {}
+    known = value if isinstance(value, dict) else {}
+    return HarnessFacts(False, known.get(LISTS_MODELS) is True, known.get(ALLOWS_SIGNED_OUT) is True)
 
 
 async def _examined(configuration: Configuration, *, asks: bool) -> list[Finding]:

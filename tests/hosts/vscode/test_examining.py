@@ -23,9 +23,9 @@ def group(base_url: str, **others: object) -> dict[str, object]:
     return {"id": "g", "configuration": {"baseUrl": base_url, **others}}
 
 
-def examined(sidecar, *, group=None, provider=None, model=None):
+def examined(sidecar, *, group=None, provider=None, model=None, **more):
     """The findings by their subjects, and the whole result."""
-    params = {"group": group, "provider": provider, "model": model, "name": "Harbour"}
+    params = {"group": group, "provider": provider, "model": model, "name": "Harbour", **more}
     result = sidecar.call("languageModels/examine", params)
     return {one["subject"]: one for one in result["findings"]}, result
 
@@ -38,6 +38,32 @@ def beside_upstream(test, **options):
             await asyncio.to_thread(test, upstream)
 
     asyncio.run(main())
+
+
+LISTS = "chat.agentHost.byokModels.enabled"
+SIGNED_OUT = "chat.agentHost.allowSignedOutWhenUsable"
+# Whether the window is remote, and the two settings; what is said, and what helps.
+HARNESSES = {
+    "a remote window": ((True, True, True), "no models of extensions in a remote window", "choose Local"),
+    "both settings off": ((False, False, False), f"{LISTS} is off", SIGNED_OUT),
+    "the first one off": ((False, False, True), f"{LISTS} is off", "Use a Model Everywhere"),
+    "for accounts alone": ((False, True, False), f"signed in at GitHub: {SIGNED_OUT} is off", "without an account"),
+    "both settings on": ((False, True, True), "with an account and without one", ""),
+}
+
+
+@pytest.mark.parametrize(("facts", "says", "advice"), HARNESSES.values(), ids=HARNESSES)
+def test_the_last_check_says_whether_the_copilot_harness_offers_the_models(write, facts, says, advice):
+    with running(write(PARROT)) as sidecar:
+        harness = dict(zip(("isRemote", "listsModels", "allowsSignedOut"), facts, strict=True))
+        found, result = examined(sidecar, provider="own", harness=harness)
+        last = result["findings"][-1]
+        assert (last["subject"], last["verdict"]) == ("Copilot harness", "fine")
+        assert says in last["says"]
+        assert advice in last["advice"]
+        assert last["says"] in result["report"]
+        without, _ = examined(sidecar, provider="own")
+        assert set(found) - set(without) == {"Copilot harness"}
 
 
 def test_a_group_that_works_is_fine_and_no_model_is_asked_unless_one_is_named():

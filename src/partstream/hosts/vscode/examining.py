@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from partstream.configuration.advice import Advice
 from partstream.configuration.examination import examine
 from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.harness import HarnessFacts, finding_on_harness
 from partstream.configuration.provider_examination import examine_loaded, finding_on_load
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import GatewayLoader
@@ -80,17 +81,23 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[F
     return [loaded, *found]
 
 
-async def result_of(name: str, examined: Awaitable[Sequence[Finding]]) -> wire.ExamineResult:
+async def result_of(
+    name: str, examined: Awaitable[Sequence[Finding]], harness: wire.HarnessSettings | None = None
+) -> wire.ExamineResult:
     """What was found, for the wire; at most after :data:`EXAMINATION_SECONDS`.
 
     Args:
         name: How the person calls what is examined.
         examined: The checks.
+        harness: What the window says of VS Code's Copilot harness; None where there is none.
     """
     try:
         async with asyncio.timeout(EXAMINATION_SECONDS):
             findings = await examined
     except TimeoutError:
         findings = [Finding("checks", Verdict.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s")]
+    if harness is not None:
+        facts = HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
+        findings = [*findings, finding_on_harness(facts)]
     shown = cast("list[wire.ShownFinding]", [asdict(finding) for finding in findings])
     return {"findings": shown, "report": findings_text(name, shown)}

@@ -148,7 +148,7 @@ class ProviderHost:
             findings = examine_server(group["configuration"], self._surroundings, model)
         else:
             findings = examine_hosted(hosted, None if model is None else model.removeprefix(f"{name}/"))
-        return await result_of(params["name"], findings)
+        return await result_of(params["name"], findings, params.get("harness"))
 
     async def respond(
         self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken

@@ -10,7 +10,13 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.hosts.vscode.wire_examinations import ExamineParams, ExamineResult, FindingsPageParams, ShownFinding
+from partstream.hosts.vscode.wire_examinations import (
+    ExamineParams,
+    ExamineResult,
+    FindingsPageParams,
+    HarnessSettings,
+    ShownFinding,
+)
 from partstream.hosts.vscode.wire_groups import ForgetGroupParams, Group, HubStandingParams, HubStandingResult
 from partstream.hosts.vscode.wire_hubs import HubBudget, HubStanding, JoinedHub, JoinHubParams, JoinHubResult
 from partstream.hosts.vscode.wire_loads import LoadProblem, ProviderDidLoadParams
@@ -76,6 +82,7 @@ __all__ = [
     "FinishReason",
     "ForgetGroupParams",
     "Group",
+    "HarnessSettings",
     "HubBudget",
     "HubStanding",
     "HubStandingParams",

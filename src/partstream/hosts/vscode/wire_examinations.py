@@ -3,12 +3,20 @@
 Part of :mod:`partstream.hosts.vscode.wire`, which exports them; evaluated at import, as that module is.
 """
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from partstream.hosts.vscode.wire_groups import Group
 from partstream.pages.shown_finding import ShownFinding
 
-__all__ = ["ExamineParams", "ExamineResult", "FindingsPageParams", "ShownFinding"]
+__all__ = ["ExamineParams", "ExamineResult", "FindingsPageParams", "HarnessSettings", "ShownFinding"]
+
+
+class HarnessSettings(TypedDict):
+    """What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings."""
+
+    isRemote: bool
+    listsModels: bool
+    allowsSignedOut: bool
 
 
 class ExamineParams(TypedDict):
@@ -16,12 +24,14 @@ class ExamineParams(TypedDict):
 
     `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
     for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
+    `harness` is missing where VS Code has no such harness.
     """
 
     group: Group | None
     provider: str | None
     model: str | None
     name: str
+    harness: NotRequired[HarnessSettings]
 
 
 class ExamineResult(TypedDict):
