@@ -26,7 +26,7 @@ def options_as_code(text: str) -> str:
 
 def options_table(command: click.Command, context: click.Context) -> Iterator[str]:
     """The lines of the table; nothing for a command without options but `--help`."""
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     if options:
         yield _HEAD
     for option in options:

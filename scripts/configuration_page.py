@@ -135,9 +135,9 @@ toolCalling = true
 
 A profile is one upstream among several of your file: a table `[profiles.NAME]` with any of the settings below.
 `partstream add` writes one, `partstream profiles` lists them, and `partstream profiles remove NAME` removes one. The
-profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config show` says which it is. A base URL of a narrower place means another upstream, and
-no profile is in force then: `--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL`
-before `defaultProfile`.
+profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config
+show` says which it is. A base URL of a narrower place means another upstream, and no profile is in force then:
+`--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL` before `defaultProfile`.
 
 A profile stands above the environment. A key that was exported for one server goes to none of the profiles, unless the
 profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nobody.

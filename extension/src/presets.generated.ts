@@ -28,14 +28,15 @@ export interface Preset {
 }
 
 export const PRESETS: readonly Preset[] = [
-  { name: "openai", title: "OpenAI", baseUrl: "https://api.openai.com/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["OPENAI_API_KEY"], keysPage: "https://platform.openai.com/api-keys", regions: [] },
-  { name: "anthropic", title: "Anthropic", baseUrl: "https://api.anthropic.com/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["ANTHROPIC_API_KEY"], keysPage: "https://platform.claude.com/settings/keys", regions: [] },
-  { name: "gemini", title: "Google Gemini", baseUrl: "https://generativelanguage.googleapis.com/v1beta", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"], keysPage: "https://aistudio.google.com/apikey", regions: [] },
-  { name: "openrouter", title: "OpenRouter", baseUrl: "https://openrouter.ai/api/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["OPENROUTER_API_KEY"], keysPage: "https://openrouter.ai/settings/keys", regions: [] },
   { name: "ollama", title: "Ollama", baseUrl: "http://localhost:11434/api", addressExample: "", isLocal: true, needsKey: false, keyVariables: ["OLLAMA_API_KEY"], keysPage: "", regions: [] },
   { name: "lm-studio", title: "LM Studio", baseUrl: "http://localhost:1234/v1", addressExample: "", isLocal: true, needsKey: false, keyVariables: ["LM_API_TOKEN"], keysPage: "", regions: [] },
   { name: "llama.cpp", title: "llama.cpp", baseUrl: "http://localhost:8080/v1", addressExample: "", isLocal: true, needsKey: false, keyVariables: ["LLAMA_API_KEY"], keysPage: "", regions: [] },
   { name: "vllm", title: "vLLM", baseUrl: "http://localhost:8000/v1", addressExample: "", isLocal: true, needsKey: false, keyVariables: ["VLLM_API_KEY"], keysPage: "", regions: [] },
+  { name: "litellm", title: "LiteLLM", baseUrl: "", addressExample: "http://localhost:4000/v1", isLocal: true, needsKey: false, keyVariables: ["LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"], keysPage: "", regions: [] },
+  { name: "openai", title: "OpenAI", baseUrl: "https://api.openai.com/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["OPENAI_API_KEY"], keysPage: "https://platform.openai.com/api-keys", regions: [] },
+  { name: "anthropic", title: "Anthropic", baseUrl: "https://api.anthropic.com/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["ANTHROPIC_API_KEY"], keysPage: "https://platform.claude.com/settings/keys", regions: [] },
+  { name: "gemini", title: "Google Gemini", baseUrl: "https://generativelanguage.googleapis.com/v1beta", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"], keysPage: "https://aistudio.google.com/apikey", regions: [] },
+  { name: "openrouter", title: "OpenRouter", baseUrl: "https://openrouter.ai/api/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["OPENROUTER_API_KEY"], keysPage: "https://openrouter.ai/settings/keys", regions: [] },
   { name: "deepseek", title: "DeepSeek", baseUrl: "https://api.deepseek.com", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["DEEPSEEK_API_KEY"], keysPage: "https://platform.deepseek.com/api_keys", regions: [] },
   { name: "groq", title: "Groq", baseUrl: "https://api.groq.com/openai/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["GROQ_API_KEY"], keysPage: "https://console.groq.com/keys", regions: [] },
   { name: "mistral", title: "Mistral", baseUrl: "https://api.mistral.ai/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["MISTRAL_API_KEY"], keysPage: "https://console.mistral.ai/api-keys", regions: [] },
@@ -49,6 +50,5 @@ export const PRESETS: readonly Preset[] = [
   { name: "minimax", title: "MiniMax", baseUrl: "https://api.minimax.io/v1", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["MINIMAX_API_KEY"], keysPage: "https://platform.minimax.io", regions: [{ title: "International", baseUrl: "https://api.minimax.io/v1" }, { title: "China", baseUrl: "https://api.minimaxi.com/v1" }] },
   { name: "azure", title: "Azure OpenAI (Microsoft Foundry)", baseUrl: "", addressExample: "https://YOUR-RESOURCE.openai.azure.com/openai/v1", isLocal: false, needsKey: true, keyVariables: ["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"], keysPage: "https://ai.azure.com", regions: [] },
   { name: "vercel", title: "Vercel AI Gateway", baseUrl: "https://ai-gateway.vercel.sh/v4/ai", addressExample: "", isLocal: false, needsKey: true, keyVariables: ["AI_GATEWAY_API_KEY"], keysPage: "https://vercel.com/dashboard/ai/api-keys", regions: [] },
-  { name: "litellm", title: "LiteLLM", baseUrl: "", addressExample: "http://localhost:4000/v1", isLocal: true, needsKey: false, keyVariables: ["LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"], keysPage: "", regions: [] },
   { name: "hub", title: "Partstream hub", baseUrl: "", addressExample: "https://hub.example.com/v1", isLocal: false, needsKey: true, keyVariables: ["PARTSTREAM_HUB_KEY"], keysPage: "", regions: [] },
 ];

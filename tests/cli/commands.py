@@ -31,7 +31,7 @@ _DATA = tempfile.TemporaryDirectory(prefix="partstream-cli-")
 
 
 def _environment(**environment: str) -> dict[str, str]:
-    left_out = ("COLUMNS", "LINES", "PARTSTREAM_")  # what the person who runs the tests has configured
+    left_out = ("COLUMNS", "LINES", "PARTSTREAM_", "UV")  # what the person who runs the tests has configured
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     nowhere = {
         "XDG_CONFIG_HOME": os.devnull,
@@ -40,7 +40,9 @@ def _environment(**environment: str) -> dict[str, str]:
         # A folder for each call: the next server at the same port may be another.
         "PARTSTREAM_CACHE": tempfile.mkdtemp(dir=_DATA.name),
     }
-    return kept | nowhere | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
+    # The shell finds the command, so that hints name it.
+    path = os.pathsep.join((os.path.dirname(sys.executable), kept.get("PATH", "")))
+    return kept | nowhere | {"PATH": path, "TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
 
 
 async def start(*arguments: str, **environment: str) -> asyncio.subprocess.Process:
@@ -120,6 +122,7 @@ class Terminal:
         self.process = process
         self.shown = ""
         self._typed_at = 0
+        self._is_closed = False
         self._descriptor = descriptor
         self._changed = asyncio.Event()
         asyncio.get_running_loop().add_reader(descriptor, self._read)
@@ -155,6 +158,13 @@ class Terminal:
         except TimeoutError as error:
             raise TimeoutError(f"not within 30 s; shown: {self.plain}") from error
 
+    async def all_shown(self) -> None:
+        """Waits until the terminal of a command that has ended holds nothing more."""
+        async with asyncio.timeout(30):
+            while not self._is_closed:
+                self._changed.clear()
+                await self._changed.wait()
+
     async def interrupted(self) -> int:
         """Ctrl-C at the prompt. CPython misses a signal between showing the prompt and waiting for a key: as a person
         does then, it is pressed again.
@@ -185,6 +195,7 @@ class Terminal:
         except OSError:  # how Linux says that the other end is closed
             data = b""
         if not data:
+            self._is_closed = True
             asyncio.get_running_loop().remove_reader(self._descriptor)
         self.shown += data.decode(errors="replace")
         self._changed.set()

@@ -172,3 +172,12 @@ def test_a_known_host_is_not_asked_and_a_dead_server_is_a_guess():
         assert "What the server speaks is not known: no key from" in lost.output
 
     run(test())
+
+
+def test_what_is_set_is_shown_before_what_has_its_default():
+    async def test() -> None:
+        shown = await call("config", "show", PARTSTREAM_CITATIONS="off")
+        names = [line.split()[0] for line in shown.output.splitlines()]
+        assert names[:2] == ["Setting", "citations"]
+
+    run(test())

@@ -212,7 +212,7 @@ def test_the_last_answer_is_that_of_a_running_program_else_the_newest_recording(
 ):
     monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
     none = _run("--last", "--text")
-    assert (none.exit_code, "there is no answer yet" in none.output) == (2, True)
+    assert (none.exit_code, "`partstream chat --record` keeps one" in none.output) == (2, True)
     KeptRecordings(tmp_path / "recordings").write(write_bundle(CUT), "small")
     assert "The connection broke behind event 20" in _run("--last", "--text").output
 

@@ -44,7 +44,8 @@ def test_every_number_says_where_it_is_from():
             },
             "toolCalling": {"value": True, "source": "details", "field": "supported_parameters"},
             "imageInput": {"value": True, "source": "details", "field": "architecture.input_modalities"},
-            "summary": "200K · $3 / $15",
+            "dollarsPerMillionTokens": {"input": 3.0, "output": 15.0},
+            "summary": "200K · $3 / $15 per 1M tokens",
         }
 
     run(test())

@@ -68,12 +68,10 @@ def test_an_address_is_enough(form: str):
     run(test())
 
 
-def test_chat_without_any_model_says_where_one_can_stand():
+def test_help_of_a_command_is_its_help():
     async def test() -> None:
-        chat = await call("chat", "--base-url", "http://127.0.0.1:9/v1", "Hi")
-        assert chat.code == 2
-        assert "give --model, or set defaultModel" in chat.errors
-        assert "partstream models" in chat.errors
+        for arguments, asked in ((("chat",), ("chat",)), (("hub", "add"), ("hub", "add")), ((), ())):
+            assert (await call("help", *arguments)).output == (await call(*asked, "--help")).output
 
     run(test())
 

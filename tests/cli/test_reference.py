@@ -56,7 +56,7 @@ def test_a_command_stands_in_the_reference_with_every_option(path: str) -> None:
     command = COMMANDS[path]
     section = re.split(r"^#+ ", REFERENCE.partition(f"# {path}\n\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     shown = set(re.findall(r"`(-[\w-]+)`", "".join(re.findall(r"^\| (`-[^|]+) \|", section, re.MULTILINE))))
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     assert shown == {name for one in options for name in (*one.opts, *one.secondary_opts)}
     assert command.help
     assert_none(f"{path} {one.opts[0]} says nothing" for one in options if not one.help)
@@ -71,3 +71,25 @@ def test_a_page_names_no_option_that_there_is_not(page: str) -> None:
 
 def test_every_option_of_another_program_is_named_on_some_page() -> None:
     assert_none(name for name in OF_OTHERS if not any(name in text for text in PAGES.values()))
+
+
+@pytest.mark.parametrize("path", ["partstream doctor", "partstream models", "partstream config show"])
+def test_a_command_that_shows_no_answer_hides_the_options_about_answers_and_still_takes_them(path: str) -> None:
+    options = {one.opts[0]: one.hidden for one in COMMANDS[path].params if isinstance(one, click.Option)}
+    assert [name for name, is_hidden in options.items() if is_hidden] == [
+        "--thinking",
+        "--citations",
+        "--files",
+        "--max-output-tokens",
+        "--call-id-prefix",
+        "--errors",
+        "--capture",
+    ]
+    assert not any(one.hidden for one in COMMANDS["partstream chat"].params if isinstance(one, click.Option))
+
+
+@pytest.mark.parametrize("path", ["partstream config", "partstream profiles", "partstream hub"])
+def test_a_list_of_commands_cuts_no_sentence_off(path: str) -> None:
+    command = COMMANDS[path]
+    shown = command.get_help(click.Context(command, info_name=path))
+    assert "..." not in shown.partition("Commands:")[2]

@@ -151,4 +151,4 @@ def test_a_wrong_command_line_says_what_was_expected(
 def test_without_any_answer_the_last_one_is_missing(tmp_path: Path) -> None:
     result = _run("--last", tmp_path / "a.html", XDG_DATA_HOME=str(tmp_path), HOME=str(tmp_path))
     assert result.exit_code == 2
-    assert "there is no answer yet" in result.output
+    assert "`partstream chat --record` keeps one" in result.output

@@ -1,13 +1,14 @@
-"""Streamed text is broken between words, whatever the fragments in which it comes."""
+"""Text in a terminal is broken between words: streamed text, whatever its fragments, and what commands say."""
 
 from itertools import pairwise
 
 import pytest
+from commands import call, run, terminal
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from partstream.cli.wrapping import WordWrap
+from partstream.cli.wrapping import WordWrap, broken_command
 
 TEXT = "The quick brown fox jumps over the lazy dog.\n\n- naïve 東京 🚀\n    indented"
 
@@ -51,3 +52,42 @@ def test_without_a_width_text_passes_as_it_is(text: str, at_start: bool):
     wrap = WordWrap(0)
     assert wrap.feed(text) == text
     assert wrap.at_line_start is at_start
+
+
+NARROW = {
+    "doctor": ("doctor", "--base-url", "http://127.0.0.1:9/v1"),
+    "add --list": ("add", "--list"),
+    "config show": ("config", "show", "--base-url", "http://127.0.0.1:9/v1"),
+    "demo": ("demo", "--fast"),
+}
+
+
+@pytest.mark.parametrize("arguments", NARROW.values(), ids=NARROW)
+def test_a_narrow_terminal_gets_lines_that_fit_and_whole_words(arguments: tuple[str, ...]):
+    async def test() -> None:
+        whole = await call(*arguments, PARTSTREAM_RETRY='{"attempts": 1}')
+        async with terminal(*arguments, COLUMNS="60", PARTSTREAM_RETRY='{"attempts": 1}') as shown:
+            await shown.ended()
+            await shown.all_shown()
+            lines = shown.plain.splitlines()
+        assert [line for line in lines if cell_len(line) > 60 and len(line.split()) > 1] == []
+        if arguments[0] != "demo":  # which tells the time that it took, and shows the address of its server
+            shown_words = {word.strip("()") for word in " ".join(lines).split()}
+            words = {word.strip("()") for word in whole.output.split()}
+            assert words - shown_words <= {"Setting", "Value", "Source"}
+        else:
+            assert "partstream upstream --port 8421 --pace-ms 30" in " ".join(" ".join(lines).split())
+
+    run(test())
+
+
+COMMANDS = {
+    60: "partstream chat --base-url http://127.0.0.1:8421/v1 \\\n    --model thinking",
+    40: "partstream chat \\\n    --base-url http://127.0.0.1:8421/v1 \\\n    --model thinking",
+    100: "partstream chat --base-url http://127.0.0.1:8421/v1 --model thinking",
+}
+
+
+@pytest.mark.parametrize(("width", "shown"), COMMANDS.items())
+def test_a_command_is_broken_before_an_option_so_that_a_shell_reads_all_of_it(width: int, shown: str):
+    assert broken_command("partstream chat --base-url http://127.0.0.1:8421/v1 --model thinking", width) == shown

@@ -240,3 +240,13 @@ def test_an_address_without_a_scheme_gets_one_which_a_note_says_and_still_is_the
     assert values(resolved) == {"baseUrl": "http://127.0.0.1:8421/v1", "apiKeyEnv": "MY_KEY"}
     assert resolved.values["baseUrl"].value == "http://127.0.0.1:8421/v1"
     assert resolved.notes == ("COMMAND_LINE: baseUrl: the address has no scheme, http://127.0.0.1:8421/v1 is used",)
+
+
+def test_all_mistakes_of_a_place_are_said_and_where_a_field_of_requests_goes():
+    with pytest.raises(ConfigurationError) as raised:
+        resolve([layer(Place.FILE, temperature=0.5, baseUrl=URL, thinking="loud", protokoll="x")])
+    first, second, third = str(raised.value).splitlines()
+    assert "unknown setting 'temperature'" in first
+    assert "goes into `request.extraBody`" in first
+    assert "FILE: thinking" in second
+    assert "did you mean 'protocol'?" in third

@@ -194,6 +194,13 @@ def test_a_provider_that_is_told_by_the_prompt_reads_how_the_rest_is_judged(writ
     assert ("put `def make(upstream)" in result.output) is is_said
 
 
+def test_a_check_that_no_prompt_brings_about_says_what_has_to_be_named(written):
+    result = partstream(PARROT, "cut-in-an-event", "--verbose")
+    said = " ".join(result.output.split())
+    assert "no prompt brings this about; name a function `make(upstream)` that returns the provider" in said
+    assert "driven as" not in said
+
+
 def test_an_answer_without_an_end_is_waited_for_once():
     asked = []
 

@@ -6,9 +6,11 @@ from partstream.protocols.known_servers import KeyNeed, server_at
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 
 
-def test_the_presets_come_in_the_order_of_the_known_servers_and_end_with_any_address():
+def test_the_presets_begin_with_the_servers_of_this_machine_and_end_with_any_address():
     names = [one.name for one in presets()]
-    assert names[0] == "openai"
+    are_local = [one.is_local for one in presets()]
+    assert are_local == sorted(are_local, reverse=True)
+    assert (names[0], names[are_local.index(False)]) == ("ollama", "openai")
     assert names[-1] == "address"
     assert len(names) == len(set(names))
     assert {"lm-studio", "vercel", "azure", "litellm"} <= set(names)

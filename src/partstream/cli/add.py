@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.markup import escape
+from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
 from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.cli.asking import Questions
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.program import program
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
@@ -103,10 +105,10 @@ def command(*, lists: bool, **options: Any) -> None:
 def _list(console: Console) -> None:
     width = max(len(one.name) for one in presets())
     for preset in presets():
-        line = f"{preset.name:<{width}}  {preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
-        console.print(escape(line), soft_wrap=True)
+        says = f"{preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
+        print_hanging(console, Text(f"{preset.name:<{width}}  "), says)
         for region in preset.regions[1:]:
-            console.print(escape(f"{'':<{width}}  {region.title}: --base-url {region.base_url}"), soft_wrap=True)
+            print_hanging(console, Text(" " * (width + 2)), f"{region.title}: --base-url {region.base_url}")
 
 
 class _Way(StrEnum):
@@ -278,10 +280,10 @@ class _Addition:
         if addition.is_default:
             self._say("It is used where no profile is named.")
         profile = "" if addition.is_default else f" --profile {addition.name}"
-        self._say(f"Next: partstream chat{profile}")
+        self._say(f"Next: {program()} chat{profile}")
 
     def _say(self, text: str) -> None:
-        self.console.print(escape(printable(text)), soft_wrap=True)
+        self.console.print(escape(printable(text)))
 
     def _complain(self, text: str) -> None:
         make_console(stderr=True).print(f"[red]{escape(printable(text))}[/red]")

@@ -12,6 +12,7 @@ import click
 
 from partstream.capturing.last_answers import LastAnswers
 from partstream.capturing.mode import is_off_here
+from partstream.cli.program import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,7 +140,7 @@ class ChatCaptures:
             say(f"The recording could not be written: {error.strerror or type(error).__name__}.", "red")
             return
         say(f"The recording is in {path}: keys are out of it, what people and models wrote is in it.", _STYLE)
-        say(f"Look into it: partstream inspect {path}. Give it away: partstream share {path} OUT.", _STYLE)
+        say(f"Look into it: {program()} inspect {path}. Give it away: {program()} share {path} OUT.", _STYLE)
 
     def _written(self, bundle: Bundle) -> Path:
         from partstream.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone

@@ -9,12 +9,11 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.table import Table
 from rich.text import Text
 
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, print_hanging
 from partstream.cli.rendering import printable
-from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
+from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
 from partstream.errors import CallerError, LanguageModelError
@@ -39,7 +38,7 @@ def command() -> None:
     """Show the settings in force and where each comes from."""
 
 
-@command.command("path")
+@command.command("path", short_help="Print the path of your configuration file.")
 def path() -> None:
     """Print the path of your configuration file, whether the file exists or not."""
     try:
@@ -48,14 +47,15 @@ def path() -> None:
         raise UnusableConfigurationError(str(error)) from error
 
 
-@command.command("show")
-@upstream_options
+@command.command("show", short_help="Show every setting with its value and source.")
+@server_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(*, as_json: bool, **options: Any) -> None:
     """Show every setting with its value and source, without secrets, and what the server speaks.
 
     The settings are those that `partstream chat` would use with the same options. Where no protocol is set, the server
-    is asked what it speaks, unless its host tells it. The exit code is 0, or 2 if a setting is invalid.
+    is asked what it speaks, unless its host tells it. The settings that are set come first. The exit code is 0, or 2 if
+    a setting is invalid.
     """
     configuration = configuration_of(**options)
     detected = asyncio.run(_detected(configuration))
@@ -63,12 +63,13 @@ def show(*, as_json: bool, **options: Any) -> None:
         click.echo(json.dumps(_as_json(configuration, detected), ensure_ascii=False))
         return
     console = make_console()
-    _show_settings([_cells(row) for row in _rows(configuration)], console)
+    rows = sorted(_rows(configuration), key=lambda row: row["place"] == Place.DEFAULT)
+    _show_settings([_cells(row) for row in rows], console)
     if detected is not None:
         shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
-        console.print(Text(printable(shown), "dim"), soft_wrap=True)
+        console.print(Text(printable(shown), "dim"))
     if configuration.profiles:
-        console.print(Text(printable(_profiles_in_words(configuration)), "dim"), soft_wrap=True)
+        console.print(Text(printable(_profiles_in_words(configuration)), "dim"))
     for note in configuration.resolved.notes:
         console.print(Text(printable(note), "yellow"))
 
@@ -83,15 +84,14 @@ def _cells(row: dict[str, Any]) -> tuple[Text, Text, Text]:
 
 
 def _show_settings(rows: list[tuple[Text, Text, Text]], console: Console) -> None:
-    """Shows the settings as a table, which in a terminal breaks what is too long, and nowhere else."""
-    if console.is_terminal:
-        table = Table(*_COLUMNS, box=None, pad_edge=False)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-        return
+    """Shows the settings as a table; in a terminal that is too narrow for it, value and source beside the name."""
     lines = [tuple(map(Text, _COLUMNS)), *rows]
     widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
+    if console.is_terminal and sum(widths) + 2 * len(widths) > console.width:
+        for name, value, source in rows:
+            name.pad_right(widths[0] - name.cell_len + 2)
+            print_hanging(console, name, f"{value.plain} ({source.plain})", str(value.style))
+        return
     for line in lines:
         for cell, width in zip(line[:-1], widths, strict=False):
             cell.pad_right(width - cell.cell_len)

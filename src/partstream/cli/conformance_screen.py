@@ -182,7 +182,7 @@ def _shown(value: object) -> str:
 
 def _ways_to_more(report: Report) -> str:
     """How more checks are judged, for a provider that was told by the prompt; empty where nothing is left."""
-    left = sum(one.verdict is Verdict.NOT_JUDGED and Way.SANDWICH.value in one.got for one in report.checks)
+    left = sum(one.verdict is Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
     if not left or report.target.kind != "provider" or Way.DIRECTED.value not in report.ways:
         return ""
     return (

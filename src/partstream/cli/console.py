@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console, RenderHook
 from rich.segment import Segment
 from rich.text import Text
 
 from partstream.cli.terminal import ungated
+from partstream.cli.wrapping import WordWrap
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleOptions, ConsoleRenderable, RenderResult
 
-__all__ = ["make_console"]
+__all__ = ["make_console", "print_hanging"]
 
 
 def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console:
@@ -33,6 +35,31 @@ def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console
     console.breaks_lines = breaks_lines
     console.push_render_hook(_Gate())
     return console
+
+
+def print_hanging(console: Console, head: Text, body: str, style: str = "") -> None:
+    """Prints a line; in a terminal, what does not fit is broken between words and stands below the body.
+
+    A word is never broken. One that is too long for the space below the body begins further to the left.
+
+    Args:
+        console: Where it is printed.
+        head: The beginning.
+        body: The rest.
+        style: The style of the rest.
+    """
+    if not console.is_terminal:
+        console.print(head + Text(body, style), soft_wrap=True)
+        return
+    wrap = WordWrap(max(1, console.width - head.cell_len))
+    lines = (wrap.feed(body) + wrap.flush()).splitlines()
+    if lines and head.cell_len + cell_len(lines[0]) <= console.width:
+        console.print(head + Text(lines.pop(0), style), soft_wrap=True)
+    else:
+        console.print(head, soft_wrap=True)
+    for line in lines:
+        indent = max(0, min(head.cell_len, console.width - cell_len(line)))
+        console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 
 class _CommandConsole(Console):

@@ -7,21 +7,21 @@ application uses.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.markup import escape
 from rich.rule import Rule
+from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.cli.program import program
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
+from partstream.cli.wrapping import broken_command
 from partstream.consumer import (
     LanguageModels,
     LoopFinished,
@@ -191,24 +191,16 @@ class _Narrator:
         self.console.print(f"{result.rounds} rounds, {events} events, {usage_line(usage)}, {seconds:.1f} s in all.\n")
 
     def what_next(self) -> None:
-        program = escape(_program())
+        start = program()
         option = "" if self.protocol == DEFAULT_PROTOCOL else f" --protocol {self.protocol}"
         self.console.print("[bold]Try next[/bold], in two terminals:")
         for line in (
-            f"{program} upstream --port 8421 --pace-ms 30",
-            f"{program} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{option} --model thinking",
+            f"{start} upstream --port 8421 --pace-ms 30",
+            f"{start} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{option} --model thinking",
         ):
-            self.console.print(f"  {line}", soft_wrap=True)
+            shown = broken_command(line, self.console.width - 2) if self.console.is_terminal else line
+            for piece in shown.splitlines():
+                self.console.print(Text(f"  {piece}"), soft_wrap=True)
         self.console.print(
             f"The second command can talk to any server that speaks {self.protocol}; see its --help for options."
         )
-
-
-def _program() -> str:
-    """The command that starts this program: its name where the shell finds it, else its path from here."""
-    if shutil.which("partstream"):
-        return "partstream"
-    path = Path(sys.argv[0]).absolute()
-    if path.name == "__main__.py":
-        return "python -m partstream"
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

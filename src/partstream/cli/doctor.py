@@ -15,11 +15,11 @@ import click
 from rich.text import Text
 
 from partstream.cli.busy import waiting_for
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.rendering import printable
-from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
+from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.client_settings.files import UnusableTextError
 from partstream.client_settings.json_nodes import read_nodes
 from partstream.configuration import Given
@@ -46,7 +46,7 @@ _STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROB
 
 @click.command("doctor", short_help="Find out what keeps a model from answering.")
 @provider_option("Look at the provider of this Python file, in place of a server.")
-@upstream_options
+@server_options
 @click.option("--model", "model_id", metavar="M", help="A model that the server or the provider should list.")
 @click.option(
     "--ask", "asks", is_flag=True, help=f"Also ask the model for {MOST_TOKENS} tokens at the most, which may cost."
@@ -122,7 +122,7 @@ def _show(findings: list[Finding], *, as_json: bool) -> None:
     else:
         console = make_console()
         for finding in findings:
-            line = Text.assemble((f"{finding.verdict:<8}", _STYLES[finding.verdict]), f"{finding.subject}: ")
-            console.print(line + Text(printable(finding.says)), soft_wrap=True)
+            verdict = Text(f"{finding.verdict:<8}", _STYLES[finding.verdict])
+            print_hanging(console, verdict, printable(f"{finding.subject}: {finding.says}"))
             if finding.advice:
-                console.print(Text(f"         {printable(finding.advice)}", "dim"), soft_wrap=True)
+                print_hanging(console, Text(" " * 9), printable(finding.advice), "dim")

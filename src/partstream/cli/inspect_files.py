@@ -58,7 +58,10 @@ def last_answer() -> ViewedFile:
         return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
     kept = KeptRecordings().newest()
     if kept is None:
-        raise UnreadableRecordingError("there is no answer yet: no program that answers runs, and nothing was recorded")
+        raise UnreadableRecordingError(
+            "no answer was found: no chat, server or VS Code of yours is running, and no recording is kept; "
+            "`partstream chat --record` keeps one"
+        )
     return _file(str(kept), None)
 
 

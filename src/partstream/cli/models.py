@@ -18,7 +18,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.rendering import printable
-from partstream.cli.upstream_options import gateway_of, upstream_options
+from partstream.cli.upstream_options import gateway_of, server_options
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
@@ -36,6 +36,7 @@ from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from decimal import Decimal
 
     from rich.console import Console
 
@@ -50,7 +51,7 @@ __all__ = ["command"]
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
 @provider_option("List the models of this Python file's provider, in place of a server's.")
-@upstream_options
+@server_options
 @click.option("--allow", multiple=True, metavar="GLOB", help="List only models whose id matches; repeat for more.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Leave out models whose id matches; repeat for more.")
 @click.option(
@@ -143,6 +144,8 @@ def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
     information = information_of(model, settings)
     limits = limits_of(model.record, settings)
     tools, images = capabilities_of(model.record)
+    prices = None if model.record.pricing is None else model.record.pricing.value
+    summary = summary_of(model.record, settings)
     return {
         "id": information.id,
         "name": information.name,
@@ -154,8 +157,15 @@ def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
         "contextWindow": None if limits.context_window is None else _with_source(limits.context_window),
         "toolCalling": _with_source(tools),
         "imageInput": _with_source(images),
-        "summary": summary_of(model.record, settings),
+        "dollarsPerMillionTokens": None
+        if prices is None
+        else {"input": _per_million(prices.input), "output": _per_million(prices.output)},
+        "summary": f"{summary} per 1M tokens" if "$" in summary else summary,
     }
+
+
+def _per_million(price: Decimal | None) -> float | None:
+    return None if price is None else float(price * 1_000_000)
 
 
 def _own_row(information: LanguageModelChatInformation) -> dict[str, Any]:
@@ -173,6 +183,7 @@ def _own_row(information: LanguageModelChatInformation) -> dict[str, Any]:
         "contextWindow": None if window is None else _of_provider(window, "maxContextWindowTokens"),
         "toolCalling": _of_provider(capabilities.tool_calling, "tool_calling"),
         "imageInput": _of_provider(capabilities.image_input, "image_input"),
+        "dollarsPerMillionTokens": None,
         "summary": information.detail or "",
     }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from rich.text import Text
 
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
@@ -55,7 +55,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _show(rows, path)
 
 
-@command.command("remove")
+@command.command("remove", short_help="Remove a profile, and the key that was kept for it.")
 @click.argument("name")
 def remove_profile(name: str) -> None:
     """Remove the profile NAME from your file, and its key where `partstream add` has kept it.
@@ -113,11 +113,9 @@ def _show(rows: list[dict[str, Any]], path: Path) -> None:
         return
     width = max(len(printable(row["name"])) for row in rows)
     for row in rows:
-        line = Text(f"{printable(row['name']):<{width}}  ", "bold")
-        line.append(printable(row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {_key_in_words(row['key'])}"), "")
-        if row["isDefault"]:
-            line.append(", used where no profile is named", "")
-        console.print(line)
+        says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {_key_in_words(row['key'])}"
+        says += ", used where no profile is named" if row["isDefault"] else ""
+        print_hanging(console, Text(f"{printable(row['name']):<{width}}  ", "bold"), printable(says))
 
 
 def _key_in_words(key: Mapping[str, Any] | None) -> str:

@@ -9,6 +9,7 @@ import click
 
 from partstream.bundles.exchange import HowEnded
 from partstream.cli.pipes import echo_while_read
+from partstream.cli.program import program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,8 +81,8 @@ class RecordTextScreen:
         for path in files:
             echo_while_read(f"Written: {path}")
         if files:
-            echo_while_read("  It holds what people and models wrote. To give it away: partstream share FILE OUT")
-            echo_while_read("  To look at it: partstream inspect FILE")
+            echo_while_read(f"  It holds what people and models wrote. To give it away: {program()} share FILE OUT")
+            echo_while_read(f"  To look at it: {program()} inspect FILE")
 
 
 class RecordJsonScreen:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from partstream.cli.pipes import echo_while_read
+from partstream.cli.program import program
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
 from partstream.user_code import fault_of
 
@@ -96,7 +97,7 @@ class TextScreen:
             )
         other = "" if start.root == _USUAL_URL else f" --url {start.root}"
         if start.hub is None:
-            echo_while_read(f"  `partstream connect CLIENT{other}` sets a client up")
+            echo_while_read(f"  `{program()} connect CLIENT{other}` sets a client up")
 
     def listed(self, models: Sequence[str]) -> None:
         """Says the models."""

@@ -17,7 +17,7 @@ from partstream.settings.secrecy import shown_variable
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from partstream.configuration import Configuration, Setting
     from partstream.upstreams import GatewayConfiguration
@@ -28,6 +28,7 @@ __all__ = [
     "configuration_of",
     "gateway_of",
     "header_of",
+    "server_options",
     "upstream_options",
 ]
 
@@ -41,17 +42,24 @@ class UnusableConfigurationError(click.ClickException):
     exit_code = ExitCode.UNUSABLE
 
 
-def _option(row: Setting) -> Callable[[Any], Any]:
+_OF_ANSWERS: Final = frozenset(
+    {"thinking", "citations", "files", "maxOutputTokens", "callIdPrefix", "errors", "capture"}
+)
+"""The settings of which only answers show something."""
+
+
+def _option(row: Setting, *, is_hidden: bool = False) -> Callable[[Any], Any]:
     """The option that sets a setting; what its value can be, its row checks."""
     said = f" Default: {row.shown_default}." if row.shown_default else ""
     help_text = f"{row.says}.{said}".replace("`", "")
     if row.kind.form is Form.BOOLEAN:
-        return click.option(row.option, row.name, is_flag=True, default=None, help=help_text)
+        return click.option(row.option, row.name, is_flag=True, default=None, help=help_text, hidden=is_hidden)
     # A row with titles of its own lists what comes with Partstream: installed packages add more.
     if "enumDescriptions" in row.kind.schema and "enumItemLabels" not in row.kind.schema:
-        return click.option(row.option, row.name, type=click.Choice(row.kind.schema["enum"]), help=help_text)
+        words = click.Choice(row.kind.schema["enum"])
+        return click.option(row.option, row.name, type=words, help=help_text, hidden=is_hidden)
     kind = click.INT if row.kind.form is Form.NUMBER else click.STRING
-    return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text)
+    return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text, hidden=is_hidden)
 
 
 _HEADER_OPTION: Final = click.option(
@@ -65,7 +73,17 @@ _HEADER_OPTION: Final = click.option(
 
 def upstream_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Adds to a command the options of an upstream: one for each setting that has any."""
-    options = (*(_option(row) for row in SETTINGS.values() if row.option), _HEADER_OPTION)
+    return _with_options(function, hidden=frozenset())
+
+
+def server_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Adds the same options to a command that shows no answer: its help leaves out those about answers."""
+    return _with_options(function, hidden=_OF_ANSWERS)
+
+
+def _with_options(function: Callable[_Parameters, _Result], hidden: Container[str]) -> Callable[_Parameters, _Result]:
+    rows = (_option(row, is_hidden=row.name in hidden) for row in SETTINGS.values() if row.option)
+    options = (*rows, _HEADER_OPTION)
     with_options: Any = function
     for option in reversed(options):
         with_options = option(with_options)

@@ -1,4 +1,4 @@
-"""Breaks streamed text between words at the width of a terminal; knows no terminal."""
+"""Breaks text at the width of a terminal: streamed text between words, commands before options; knows no terminal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import Final
 
 from rich.cells import cell_len
 
-__all__ = ["WordWrap"]
+__all__ = ["WordWrap", "broken_command"]
 
 _PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+def broken_command(command: str, width: int) -> str:
+    """A command of a POSIX shell on as many lines as it needs, each but the last with a backslash at its end."""
+    first, *options = re.split(r" (?=--)", command)
+    lines = [first]
+    for option in options:
+        if cell_len(f"{lines[-1]} {option}") > width - 2:  # the backslash and the blank before it
+            lines.append(f"    {option}")
+        else:
+            lines[-1] += f" {option}"
+    return " \\\n".join(lines)
 
 
 class WordWrap:

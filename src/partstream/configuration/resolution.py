@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.table import KEY_SETTINGS, settings_of
 from partstream.protocols.registry import AUTO
-from partstream.settings.errors import ConfigurationError, UnknownSettingError
+from partstream.settings.errors import ConfigurationError, SeveralFaultsError, UnknownSettingError
 from partstream.settings.row import Place, Setting, holder_of
 from partstream.settings.secrecy import shown
 from partstream.upstreams.addresses import with_scheme
@@ -128,14 +128,19 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
         warnings.append(str(error))
 
     values: dict[str, Value] = {}
+    faults: list[ConfigurationError] = []
     for name, given in layer.given.items():
         row = rows.get(name)
-        if row is None:
-            on_unknown(_unknown(name, given, layer, rows))
-        else:
-            values[name] = Value(
-                row, given.value, row.read(given.value, given.where, on_unknown), layer.place, given.where
-            )
+        try:
+            if row is None:
+                on_unknown(_unknown(name, given, layer, rows))
+            else:
+                value = row.read(given.value, given.where, on_unknown)
+                values[name] = Value(row, given.value, value, layer.place, given.where)
+        except ConfigurationError as error:
+            faults.append(error)
+    if faults:
+        raise faults[0] if len(faults) == 1 else SeveralFaultsError(faults)
     _check_key_sources(values)
     return values
 

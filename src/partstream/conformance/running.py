@@ -167,8 +167,16 @@ def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None
 def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
     if tested.way is Way.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
-    ways = " or ".join(sorted(way.value for way in row.ways))
-    return Verdict.NOT_JUDGED, f"needs a target that is driven as {ways}"
+    # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
+    ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
+    return Verdict.NOT_JUDGED, f"no prompt brings this about; name {ways}"
+
+
+_TARGETS: Final = {
+    Way.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make, so that the kit is its server",
+    Way.SCRIPTED: "a file with `conformance(script)`",
+}
+"""What has to be tested for a scenario that needs a certain way."""
 
 
 async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:

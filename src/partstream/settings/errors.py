@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "HIDDEN",
@@ -16,6 +16,7 @@ __all__ = [
     "ConfigurationError",
     "MisplacedSettingError",
     "PlainHttpError",
+    "SeveralFaultsError",
     "UnknownSettingError",
     "closest_name",
     "shown_name",
@@ -46,6 +47,21 @@ class ConfigurationError(CallerError):
         self.where = where
         self.got = got
         self.expected = expected
+
+
+class SeveralFaultsError(ConfigurationError):
+    """Several settings of one place are not usable.
+
+    Attributes:
+        faults: Each of them; `where`, `got` and `expected` are those of the first.
+    """
+
+    def __init__(self, faults: Sequence[ConfigurationError]) -> None:
+        super().__init__(faults[0].where, faults[0].got, faults[0].expected)
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.faults))
 
 
 class PlainHttpError(ConfigurationError):
@@ -100,8 +116,11 @@ class UnknownSettingError(ConfigurationError):
     def __str__(self) -> str:
         if self.suggestion is not None:
             rest = f"; did you mean {self.suggestion!r}?"
+        elif len(self._known) <= _MOST_LISTED:
+            rest = f"; known settings: {', '.join(self._known)}"
         else:
-            rest = f"; known settings: {', '.join(self._known)}" if len(self._known) <= _MOST_LISTED else ""
+            is_outside = "request" in self._known
+            rest = "; a field that the server reads in requests goes into `request.extraBody`" if is_outside else ""
         return f"unknown setting {self.name!r} in {self.place}{rest}"
 
 

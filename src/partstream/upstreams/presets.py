@@ -93,9 +93,10 @@ ANOTHER_ADDRESS: Final = Preset(
 
 @cache
 def presets() -> tuple[Preset, ...]:
-    """All presets in the order in which they are offered; the last is any address."""
+    """All presets in the order in which they are offered: those of this machine first; the last is any address."""
     known = ((server, spoken_at(server.name)) for server in KNOWN_SERVERS if server.is_offered)
-    return (*(_preset(server, spoken[0][1]) for server, spoken in known if spoken), ANOTHER_ADDRESS)
+    made = (_preset(server, spoken[0][1]) for server, spoken in known if spoken)
+    return (*sorted(made, key=lambda preset: not preset.is_local), ANOTHER_ADDRESS)
 
 
 def preset_named(name: str) -> Preset:

@@ -1,0 +1,51 @@
+"""How a person starts this program again: what hints name in front of a command."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from partstream.json_codec import JSONDecodeError, loads
+
+__all__ = ["program"]
+
+_NAME: Final = "partstream"
+_OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})
+"""The folders of uv's cache with the environments that `uvx` makes. Their commands are on the path of `uvx` alone."""
+
+
+def program() -> str:
+    """The words of a shell that start this program: its name where the shell finds it, else the way it was started."""
+    if "UV" in os.environ and _OF_UVX & set(Path(sys.prefix).parts):
+        source = _source()
+        return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_from_here(source))} {_NAME}"
+    if "UV_RUN_RECURSION_DEPTH" in os.environ:
+        return f"uv run {_NAME}"
+    if shutil.which(_NAME):
+        return _NAME
+    path = Path(sys.argv[0]).absolute()
+    if path.name != "__main__.py":
+        return shlex.quote(_from_here(path))
+    is_found = shutil.which("python") == sys.executable
+    return f"{'python' if is_found else shlex.quote(_from_here(Path(sys.executable)))} -m {_NAME}"
+
+
+def _source() -> Path | None:
+    """The folder or the file that this package was installed from; None for an index."""
+    try:
+        kept = distribution(_NAME).read_text("direct_url.json")
+        url = urlsplit(loads(kept.encode())["url"]) if kept else None
+    except (PackageNotFoundError, JSONDecodeError, KeyError):
+        return None
+    return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
+
+
+def _from_here(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
