@@ -12,8 +12,11 @@ export const WIRE_MODELS = {
   gemini: "Gemini of the Replay",
   ollama: "Llama of the Replay",
 };
-/** The model of a provider file that a group names, with a value for it; the group has no key at first. */
-export const FORECAST = { group: "Weather", model: "Forecast", price: "$0.01 an answer", city: "Porto" };
+/**
+ * The model of a provider file that a group names, with a value for it. The group has no key at first, and a name that
+ * keeps its row among the first, which the table of models shows without scrolling.
+ */
+export const FORECAST = { group: "Almanac", model: "Forecast", price: "$0.01 an answer", city: "Porto" };
 export const MAX_INPUT_TOKENS = 100_000;
 export const MAX_OUTPUT_TOKENS = 8_000;
 export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };

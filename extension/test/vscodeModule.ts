@@ -256,9 +256,8 @@ export const commands = {
   getCommands: () => Promise.resolve([...world.commands.keys(), ...(world.canAddGroups ? [ADD_GROUP] : [])]),
   executeCommand: (id: string, argument?: unknown, value?: unknown) => {
     if (id === "setContext") return Promise.resolve(void world.contexts.set(argument as string, value));
-    const { fsPath } = (argument ?? {}) as { fsPath?: string };
-    const shown = fsPath ?? (typeof argument === "string" ? argument : undefined);
-    world.opened.push(shown === undefined ? id : `${id} ${shown}`);
+    const { fsPath = argument } = (argument ?? {}) as { fsPath?: unknown };
+    world.opened.push(typeof fsPath === "string" ? `${id} ${fsPath}` : id);
     if (id === ADD_GROUP) world.groups.push(argument);
     return Promise.resolve(world.commands.get(id)?.());
   },
