@@ -12,10 +12,18 @@ import { KEY } from "./driver/upstream.js";
 
 const GROUP = "Mine";
 
+/** Milliseconds for what VS Code does by itself after its start. */
+const START_LIMIT = 60_000;
+
 const DOORS = {
-  /** A model server that wants a key: from the command to the answer of one of its models. */
+  /** A model server that wants a key: from the first notification to the answer of one of its models. */
   async server({ wizard, panel, upstream, screenshot }, step) {
-    await step("run Partstream: Add Models…", () => wizard.open());
+    await step("choose Add Models… in the notification", async () => {
+      await panel.notification("Partstream has no models yet.", START_LIMIT);
+      await screenshot("first-start");
+      await panel.answerNotification("Partstream has no models yet.", "Add Models…");
+      await wizard.shows("Where are the models?");
+    });
     await step("choose another server", () => wizard.choose("Another server…"));
     await step("write its address", async () => {
       await wizard.shows("The address of the server");
@@ -35,19 +43,34 @@ const DOORS = {
     await step("name the group", async () => {
       await wizard.shows("What the models stand under in the picker");
       await wizard.write(GROUP);
-      await panel.answerNotification(`models of ${GROUP} are in the picker`, "Open Chat");
+      await panel.notification(`models of ${GROUP} are in the picker`);
     });
+    await withoutAccount({ wizard, panel, screenshot }, step);
     await step("choose a model in the picker", () => panel.pickModel("citations"));
     return asked("How high is the Eiffel Tower?", panel, step);
   },
 
-  /** The folder that `partstream new` wrote is open; a new profile shows models of no group after its first message. */
-  async provider({ panel }, step) {
-    await step("send a first message", () => panel.ask("hello"));
-    await step("choose the model in the picker", () => panel.pickModel("My model"));
+  /** The folder that `partstream new` wrote is open: the picker shows its model before anything was sent. */
+  async provider({ wizard, panel, screenshot }, step) {
+    await step("wait for the model in the picker", () => panel.showsModel("My model", START_LIMIT));
+    await withoutAccount({ wizard, panel, screenshot }, step);
     return asked("hello", panel, step);
   },
 };
+
+async function withoutAccount({ wizard, panel, screenshot }, step) {
+  await step("choose Use Without an Account in the notification", async () => {
+    await panel.notification("asks for a GitHub account", START_LIMIT);
+    await screenshot("models-are-there");
+    await panel.answerNotification("asks for a GitHub account", "Use Without an Account");
+    await wizard.shows("without signing in");
+    await screenshot("without-an-account");
+  });
+  await step("take its settings", async () => {
+    await wizard.accept();
+    await panel.isSetUp();
+  });
+}
 
 async function asked(question, panel, step) {
   let answer = "";
@@ -74,9 +97,8 @@ async function step(what, run) {
 
 let answer;
 try {
-  await step("open VS Code, signed out, with the settings of docs/vscode.md", () =>
-    session.start({ isEnabled: false }),
-  );
+  await step("open VS Code, signed out, with an empty profile", () => session.start({ isFresh: true }));
+  await step("trust the folder", () => session.panel.trustFolder());
   answer = await go(session, step);
   await session.screenshot("answer");
 } catch (error) {

@@ -15,7 +15,7 @@ import { groups, settings } from "./checks/configuration.js";
 import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { EVERYWHERE_CHECKS, everywhereGroups, everywhereSettings } from "./checks/everywhere.js";
-import { FIRST_RUN_CHECKS } from "./checks/firstRun.js";
+import { FIRST_PROVIDER_CHECKS, FIRST_RUN_CHECKS, prepareProvider } from "./checks/firstRun.js";
 import { GROUP_CHECKS } from "./checks/groups.js";
 import { HARNESS_CHECKS, harnessGroups, tableOf } from "./checks/harness.js";
 import { HUB_CHECKS } from "./checks/hub.js";
@@ -73,6 +73,11 @@ const RUNS = [
     ],
   },
   { artifacts: join(artifacts, "first-run"), begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
+  {
+    artifacts: join(artifacts, "first-provider"),
+    begin: { isFresh: true, prepare: prepareProvider },
+    checks: FIRST_PROVIDER_CHECKS,
+  },
   {
     artifacts: join(artifacts, "harness"),
     begin: { groups: harnessGroups, settings: () => harness.settings, harness },

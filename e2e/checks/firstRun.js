@@ -1,9 +1,17 @@
 /** The first minutes of a person: VS Code with a fresh profile, in which nothing but the extension is installed. */
 import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../driver/session.js";
+import { KEY } from "../driver/upstream.js";
 import { until } from "../driver/wait.js";
 
 const BOX_LIMIT = 5000;
 const WALKTHROUGH = ".gettingStartedContainer";
+
+const GROUP = "Mine";
+/** Milliseconds for what VS Code does by itself after its start. */
+const START_LIMIT = 60_000;
 
 /** The steps with a button, in their order, and what shows that the button did what it says. */
 const STEPS = [
@@ -12,6 +20,15 @@ const STEPS = [
     step: "Or write a model in Python",
     button: "New Provider File…",
     shows: ({ wizard }) => wizard.shows("What does the provider begin with?"),
+  },
+  {
+    step: "Chat without an account",
+    button: "Use Without an Account…",
+    async shows({ wizard, panel }) {
+      await wizard.shows("without signing in");
+      await wizard.accept();
+      await panel.isSetUp();
+    },
   },
   {
     step: "Say hello",
@@ -46,10 +63,8 @@ export const FIRST_RUN_CHECKS = [
   {
     name: "first run: one notification says that there are no models yet, and its button begins the wizard",
     async run({ panel, wizard, screenshot }) {
-      const notification = panel.page.locator(".notifications-toasts .notification-list-item", {
-        hasText: "Partstream has no models yet.",
-      });
-      await notification.waitFor({ timeout: 60_000 });
+      await panel.trustFolder();
+      const notification = await panel.notification("Partstream has no models yet.", START_LIMIT);
       const buttons = await notification.locator(".monaco-button").allInnerTexts();
       await screenshot("first-run-1-notification");
       assert.deepEqual(
@@ -79,7 +94,76 @@ export const FIRST_RUN_CHECKS = [
         await openWalkthrough(session);
         await isMarked(session, step);
       }
-      await screenshot("first-run-8-all-marks");
+      await screenshot("first-run-9-all-marks");
+    },
+  },
+  {
+    name: "first run: the models of a first group answer, and stand in the picker of the next window before a message",
+    async run({ panel, palette, wizard, server, upstream, screenshot }) {
+      await wizard.open();
+      await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: GROUP });
+      const notification = await panel.notification(`models of ${GROUP} are in the picker`);
+      assert.doesNotMatch(await notification.innerText(), /account/, "the chat is set up already");
+      await panel.answerNotification(`models of ${GROUP} are in the picker`, "Open Chat");
+      await panel.pickModel("citations");
+      await panel.send("How high is the Eiffel Tower?");
+      await panel.shows("330 metres high");
+      await panel.reload(palette);
+      await panel.showsModel("citations");
+      await screenshot("first-run-10-next-window");
+      await panel.newChat();
+      await panel.send("How high is the Eiffel Tower?");
+      await panel.shows("330 metres high");
+      assert.equal(server.readSettings()["chat.allowAnonymousAccess"], true);
+    },
+  },
+];
+
+/** A folder like those of `partstream new`: its settings name a file with a model. */
+export function prepareProvider({ server }) {
+  mkdirSync(join(server.workspace, ".vscode"));
+  writeFileSync(join(server.workspace, ".vscode/settings.json"), JSON.stringify({ "partstream.providers": ["echo.py"] }));
+  copyFileSync(join(ROOT, "examples/echo_provider.py"), join(server.workspace, "echo.py"));
+}
+
+export const FIRST_PROVIDER_CHECKS = [
+  {
+    name: "first provider: in a folder that is not trusted nothing runs; then the picker shows the model before a message",
+    async run({ panel, server, screenshot }) {
+      assert.doesNotMatch(server.readOutputChannel(), /starting Python/);
+      await panel.trustFolder();
+      await panel.showsModel("Echo", START_LIMIT);
+      await screenshot("first-provider-1-picker");
+    },
+  },
+  {
+    name: "first provider: without an account the first message answers, in this window and in the next one",
+    async run({ panel, palette, wizard, server, screenshot }) {
+      await panel.answerNotification("asks for a GitHub account", "Use Without an Account", START_LIMIT);
+      await wizard.shows("without signing in");
+      await screenshot("first-provider-2-question");
+      await wizard.accept();
+      await panel.isSetUp();
+      await panel.send("the very first message");
+      await panel.shows("the very first message");
+      await screenshot("first-provider-3-answer");
+      assert.deepEqual(server.readSettings(), {
+        "chat.allowAnonymousAccess": true,
+        "chat.byokUtilityModelDefault": "mainAgent",
+      });
+      await panel.reload(palette);
+      await panel.send("at once in the next window");
+      await panel.shows("at once in the next window");
+      assert.equal((await panel.notifications()).filter((text) => text.includes("account")).length, 0);
+    },
+  },
+  {
+    name: "first provider: what was written for a chat without an account is taken back",
+    async run({ palette, server, panel, screenshot }) {
+      await palette.run("Partstream: Undo Use Without an Account");
+      await panel.notification("Settings with their earlier values");
+      await screenshot("first-provider-4-undone");
+      await until("the settings to be as before", () => Object.keys(server.readSettings()).length === 0);
     },
   },
 ];

@@ -167,6 +167,12 @@ export class ChatPanel {
     return this.#pickerButton.innerText();
   }
 
+  /** Waits until the picker shows a model by itself. */
+  async showsModel(name, limit = OPEN_LIMIT) {
+    const shown = () => this.#pickerButton.innerText();
+    await until(`the picker to show ${name}`, async () => (await shown()).includes(name), { limit, describe: shown });
+  }
+
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
   async send(text) {
     await this.write(text);
@@ -361,11 +367,37 @@ export class ChatPanel {
     return this.#page.locator(".notifications-toasts .notification-list-item-message").allInnerTexts();
   }
 
-  /** Waits for a notification that shows `text`, and clicks its button. */
-  async answerNotification(text, button) {
+  /** Waits for a notification that shows `text`. */
+  async notification(text, timeout = CLICK_LIMIT) {
     const notification = this.#page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
-    await notification.waitFor();
+    await notification.waitFor({ timeout });
+    return notification;
+  }
+
+  /** Waits for a notification that shows `text`, and clicks its button. */
+  async answerNotification(text, button, timeout = CLICK_LIMIT) {
+    const notification = await this.notification(text, timeout);
     await notification.locator(".monaco-button", { hasText: button }).click();
+  }
+
+  /**
+   * Trusts the folder, which a window opens restricted.
+   *
+   * In a browser VS Code says so in a banner that leads to a page; on a desktop a dialog asks, and one click answers it.
+   */
+  async trustFolder() {
+    await this.#page.locator(".part.banner a", { hasText: "Manage" }).click();
+    await this.#page.locator(".workspace-trust-editor .monaco-button", { hasText: /^Trust$/ }).first().click();
+    await this.#page.locator(".workspace-trust-editor", { hasText: "You trust this folder" }).waitFor();
+    await this.#page.locator(".monaco-modal-editor-block .codicon-close:visible").last().click();
+    await this.#page.locator(".monaco-modal-editor-block").waitFor({ state: "detached" });
+  }
+
+  /** Waits until VS Code has set up the chat, and says so no longer. */
+  async isSetUp() {
+    await this.#page
+      .locator(".notifications-toasts .notification-list-item", { hasText: "VS Code sets up its chat" })
+      .waitFor({ state: "detached", timeout: ANSWER_LIMIT });
   }
 
   /** Clicks a button of VS Code's dialog that waits, after `look`; gives what the dialog says. */

@@ -44,13 +44,15 @@ export class Session {
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
    * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window` is the
-   * browser's window as the browser driver takes it. `harness` joins the window with the agent host.
+   * browser's window as the browser driver takes it; `prepare` is called with the session before VS Code starts. `harness`
+   * joins the window with the agent host.
    *
    * `isFresh` starts VS Code as a person's first one: no setting is written, Copilot's extension is as VS Code ships it,
    * and VS Code asks whether the folder is trusted.
    */
-  async start({ fixtures = [], extension, groups, settings = () => ({}), window, isFresh = false, harness }) {
+  async start({ fixtures = [], extension, groups, settings = () => ({}), window, isFresh = false, prepare, harness }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
+    prepare?.(this);
     if (groups) this.server.writeGroups(groups(this));
     if (!isFresh) this.server.writeSettings({ ...SETTINGS, ...settings(this) });
     for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
