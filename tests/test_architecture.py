@@ -83,8 +83,8 @@ CORE = {
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
     "__future__", "abc", "base64", "binascii", "bisect", "collections", "dataclasses", "difflib", "enum", "functools",
-    "hashlib", "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "struct",
-    "types", "typing", "unicodedata", "urllib.parse", "zlib",
+    "hashlib", "hmac", "html", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string",
+    "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",

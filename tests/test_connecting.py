@@ -291,6 +291,160 @@ def test_a_wrong_argument_of_a_question_is_refused(message: str):
     run(test())
 
 
+# ---- messages as dicts, options as keywords ----
+
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(PNG).decode()}"}}
+CALL = {"id": "c", "type": "function", "function": {"name": "get_time", "arguments": '{"city": "Rome"}'}}
+CONVERSATIONS: dict[str, tuple[list[Any], list[ChatMessage]]] = {
+    "one message": ([{"role": "user", "content": "Hi"}], [ChatMessage.user("Hi")]),
+    "a system message": (
+        [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+        [ChatMessage.system("Be brief."), ChatMessage.user("Hi")],
+    ),
+    "a developer's message": ([{"role": "developer", "content": "Be brief."}], [ChatMessage.system("Be brief.")]),
+    "an answer": (
+        [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}],
+        [ChatMessage.user("Hi"), ChatMessage.assistant("Hello")],
+    ),
+    "parts": (
+        [{"role": "user", "content": [{"type": "text", "text": "What?"}, PICTURE]}],
+        [ChatMessage.user([TextPart("What?"), DataPart(PNG, "image/png")])],
+    ),
+    "a call and its result": (
+        [
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c", "content": "noon"},
+        ],
+        [
+            ChatMessage.assistant([ToolCallPart("c", "get_time", {"city": "Rome"})]),
+            ChatMessage.user([ToolResultPart("c", (TextPart("noon"),))]),
+        ],
+    ),
+    "beside messages of our own": (
+        [ChatMessage.system("Be brief."), {"role": "user", "content": "Hi"}, ChatMessage.assistant("Hello")],
+        [ChatMessage.system("Be brief."), ChatMessage.user("Hi"), ChatMessage.assistant("Hello")],
+    ),
+}
+
+
+def _seen_by(ways: dict[str, Any]) -> Any:
+    """A provider that keeps what it is asked."""
+
+    @chat_model(name="Witness")
+    async def witness(messages, options):
+        ways["messages"], ways["options"] = list(messages), options
+        yield "seen"
+
+    return witness
+
+
+@pytest.mark.parametrize(("given", "meant"), CONVERSATIONS.values(), ids=CONVERSATIONS)
+def test_a_message_may_be_a_dict_of_role_and_content(given: list[Any], meant: list[ChatMessage]):
+    async def test() -> None:
+        seen: dict[str, Any] = {}
+        witness = _seen_by(seen)
+        async with connect(witness) as model:
+            asked = [lambda: model.ask(given), lambda: model.stream(given).read_text(), lambda: ask(witness, given)]
+            asked.append(lambda: run_tool_loop(model, given, []))
+            for one in asked:
+                await one()
+                assert seen.pop("messages") == meant
+
+    run(test())
+
+
+WRONG_MESSAGES = {
+    "messages: got dict, expected a list or a tuple": {"role": "user", "content": "Hi"},
+    "messages[0].role: got 'usr', expected one of system, developer, user": [{"role": "usr", "content": "Hi"}],
+    "messages[0].role: got nothing, expected": [{"rol": "user", "content": "Hi"}],
+    "messages[0].content: got nothing, expected a string or a list": [{"role": "user"}],
+    "messages[0].content: got int, expected a string or a list": [{"role": "user", "content": 5}],
+    "messages[0].content[0].text: got nothing, expected a string": [{"role": "user", "content": [{"type": "text"}]}],
+    "messages[1].content: got int": [ChatMessage.user("Hi"), {"role": "user", "content": 5}],
+    "messages[2]: got 'hi' (str)": [{"role": "user", "content": "Hi"}, ChatMessage.user("Hi"), "hi"],
+    "messages: got a part in content[].video": [{"role": "user", "content": [{"type": "video"}]}],
+}
+
+
+@pytest.mark.parametrize(("message", "given"), WRONG_MESSAGES.items(), ids=WRONG_MESSAGES)
+def test_a_dict_that_is_no_message_is_refused_with_its_place(message: str, given: Any):
+    with pytest.raises(InvalidArgumentError) as caught:
+        ask_sync(parrot, given)
+    assert str(caught.value).startswith(message)
+
+
+WRITTEN: dict[str, dict[str, Any]] = {
+    "openresponses": {"temperature": 0, "top_p": 0.5, "max_output_tokens": 7, "seed": 3},
+    "chat-completions": {"temperature": 0, "top_p": 0.5, "max_tokens": 7, "seed": 3, "stop": ["."]},
+    "anthropic-messages": {"temperature": 0, "max_tokens": 7, "stop_sequences": ["."]},
+}
+
+
+@pytest.mark.parametrize("protocol", WRITTEN)
+def test_options_of_a_request_reach_the_server_in_the_words_of_its_protocol(protocol: str):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            base_url = upstream.base_url_of(protocol)
+            options: Any = {"temperature": 0, "max_tokens": 7}
+            options |= {name: WRITTEN[protocol][name] for name in ("top_p", "seed") if name in WRITTEN[protocol]}
+            if protocol != "openresponses":
+                options["stop"] = ["."]
+            await ask(base_url, "Hi", protocol=protocol, model="text", **options)
+            body = upstream.requests[-1].body
+            assert {name: body.get(name) for name in WRITTEN[protocol]} == WRITTEN[protocol]
+
+    run(test())
+
+
+def test_options_as_keywords_win_over_those_of_the_request():
+    seen: dict[str, Any] = {}
+    options = RequestOptions([WEATHER], model_options={"temperature": 1, "top_k": 4}, request_initiator="me")
+    ask_sync(_seen_by(seen), "Hi", options, temperature=0, tools=[TIME])
+    asked = seen["options"]
+    assert (asked.tools, asked.request_initiator) == ((TIME,), "me")
+    assert asked.model_options == {"temperature": 0, "top_k": 4}
+
+
+UNKNOWN = {
+    "ask: unknown keyword 'temprature'; did you mean 'temperature'?": lambda: ask_sync(parrot, "Hi", temprature=0),
+    "ask: unknown keyword 'key'; did you mean 'api_key'?": lambda: ask_sync(parrot, "Hi", key="sk"),
+    "ask: unknown keyword 'max_new_tokens'; did you mean 'max_tokens'?": lambda: ask_sync(
+        parrot, "Hi", max_new_tokens=5
+    ),
+    "ask: unknown keyword 'qqq'; expected one of protocol, api_key": lambda: ask_sync(parrot, "Hi", qqq=1),
+    "connect: unknown keyword 'protocl'; did you mean 'protocol'?": lambda: connect(parrot, protocl="ollama"),
+    "connect: got temperature, an option of a request, expected": lambda: connect(parrot, temperature=0),
+    "connect: got contract_mode beside a base URL": lambda: connect("http://h/v1", contract_mode=CheckMode.STRICT),
+    "connect: got api_key beside a provider": lambda: connect(parrot, api_key="sk"),
+    "RequestOptions.tools[0]: got dict, expected a Tool": lambda: ask_sync(parrot, "Hi", tools=[{}]),
+}
+
+
+@pytest.mark.parametrize(("message", "call"), UNKNOWN.items(), ids=UNKNOWN)
+def test_an_unknown_option_is_refused_by_name(message: str, call: Any):
+    with pytest.raises(CallerError) as caught:
+        call()
+    assert str(caught.value).startswith(message)
+    assert "sk" not in str(caught.value).replace("ask", "")
+
+
+@pytest.mark.parametrize("name", ["ask", "stream", "send_request", "id", "anything"])
+def test_a_connection_that_is_not_open_says_what_is_missing(name: str):
+    connection: Any = connect(parrot)
+    with pytest.raises(AttributeError) as caught:
+        getattr(connection, name)
+    assert f"`async with connect(...) as model:` and then `model.{name}`" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["openai", "chat", "auto"])
+def test_a_server_is_connected_by_the_name_that_people_use(name: Any):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            assert await ask(upstream.base_url_of("chat-completions"), "Hi", protocol=name, model="text") == HELLO
+
+    run(test())
+
+
 @pytest.mark.parametrize("count", ["3", -1, None, 2.5, True])
 def test_a_count_that_is_no_number_of_tokens_is_refused(count: Any):
     async def test() -> None:

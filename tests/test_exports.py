@@ -124,7 +124,16 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_names_it() -> None:
         partstream.Nothing  # noqa: B018
 
 
-NOT_FOR_CALLERS = {"Counters", "EventDecoder", "Ledger", "Logger", "Path", "Registration", "RunningRequest"}
+NOT_FOR_CALLERS = {
+    "AbstractAsyncContextManager",
+    "Counters",
+    "EventDecoder",
+    "Ledger",
+    "Logger",
+    "Path",
+    "Registration",
+    "RunningRequest",
+}
 """Names in signatures: of the standard library, and of objects that only Partstream and its hosts make."""
 
 

@@ -11,6 +11,7 @@ from partstream.simple import chat_model
 async def one(messages, options):
     yield "1"
 """
+PLAIN = "def answer(messages):\n    return 'hello'\n"
 TWO = ONE + ONE.replace("one", "two").replace("One", "Two")
 CLASSES = """
 from partstream.simple import FunctionProvider as Imported
@@ -87,6 +88,12 @@ def test_a_file_beside_the_provider_can_be_imported_but_hides_nothing(write):
     ("text", "attribute", "said"),
     [
         ("x = 1", "", "got no provider, expected one LanguageModelChatProvider"),
+        (PLAIN, "", "got no provider, only the function `answer`, expected one LanguageModelChatProvider"),
+        (PLAIN, "", "`@chat_model` makes a model of an async generator of messages and options"),
+        (PLAIN, "", "`partstream new NAME --from callable` writes one around a function that returns its answer"),
+        (PLAIN, ":answer", "`partstream new NAME --from callable` writes one"),
+        ("def a(): 0\ndef b(): 0\ndef c(): 0\ndef d(): 0", "", "only the functions `a`, `b`, `c` and more, expected"),
+        ("from textwrap import dedent", "", "got no provider, expected"),
         (TWO, "", "got 2 providers (one, two), expected one"),
         (ONE, ":missing", "got no attribute 'missing'"),
         ("provider = 1", "", "got 'provider' of type int, expected a LanguageModelChatProvider"),

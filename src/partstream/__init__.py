@@ -66,14 +66,14 @@ from partstream.provider import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from partstream.agents.client_events import ClientEvents, from_events
+    from partstream.agents.client_events import ClientEvents, ClientParts, from_events
     from partstream.agents.threads import in_thread
     from partstream.answer_functions import UnknownKeywordError
     from partstream.capturing.mode import CaptureMode
     from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
-    from partstream.connecting import ConnectSettings, ask, ask_sync, connect
+    from partstream.connecting import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
     from partstream.consumer import (
         ConsumerLimits,
         LanguageModelChat,
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         run_tool_loop,
         stream_tool_loop,
     )
+    from partstream.consumer.plain_requests import Prompt, RequestFields
     from partstream.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.conversation.capabilities import ContextEdit, ModelCapabilities, ThinkingForm
     from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
@@ -137,6 +138,7 @@ __all__ = [
     "PROTOCOLS",
     "AdapterUsageError",
     "AnswerFunction",
+    "AskSettings",
     "CallerError",
     "CancellationToken",
     "CancellationTokenSource",
@@ -148,9 +150,11 @@ __all__ = [
     "Chunks",
     "CitationMode",
     "ClientEvents",
+    "ClientParts",
     "CodePlace",
     "ConfigurationError",
     "ConnectSettings",
+    "Connection",
     "ConsumerLimits",
     "ContextEdit",
     "ContextLengthExceededError",
@@ -208,10 +212,12 @@ __all__ = [
     "PartstreamError",
     "PausingStream",
     "Progress",
+    "Prompt",
     "ProtocolLoadError",
     "ProtocolName",
     "ProviderErrorListener",
     "ProviderStuckError",
+    "RequestFields",
     "RequestNotExpressibleError",
     "RequestOptions",
     "RequestSettings",
@@ -284,6 +290,7 @@ __all__ = [
 
 _LAZY = {
     "ClientEvents": "partstream.agents.client_events",
+    "ClientParts": "partstream.agents.client_events",
     "from_events": "partstream.agents.client_events",
     "in_thread": "partstream.agents.threads",
     "UnknownKeywordError": "partstream.answer_functions",
@@ -291,11 +298,15 @@ _LAZY = {
     "Chunk": "partstream.chunk_sources",
     "Chunks": "partstream.chunk_sources",
     "StreamUsage": "partstream.chunk_mapping",
+    "AskSettings": "partstream.connecting",
     "ConnectSettings": "partstream.connecting",
+    "Connection": "partstream.connecting",
     "ask": "partstream.connecting",
     "ask_sync": "partstream.connecting",
     "connect": "partstream.connecting",
     "ConsumerLimits": "partstream.consumer",
+    "Prompt": "partstream.consumer.plain_requests",
+    "RequestFields": "partstream.consumer.plain_requests",
     "LanguageModelChat": "partstream.consumer",
     "LanguageModelChatResponse": "partstream.consumer",
     "LanguageModelChatSelector": "partstream.consumer",

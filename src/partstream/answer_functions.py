@@ -6,6 +6,7 @@ Mistakes are refused when the decorator is applied, with the file and the line o
 from __future__ import annotations
 
 import inspect
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from partstream.arguments import (
@@ -34,18 +35,27 @@ _DECORATOR: Final = "chat_model"
 
 
 class UnknownKeywordError(InvalidArgumentError):
-    """A decorator got a keyword that it does not have. Fields of VS Code that are not known here go into `extra`.
+    """A function got a keyword that it does not have.
+
+    A decorator takes fields of VS Code that are not known here in `extra`; :func:`partstream.ask` takes options of one
+    server in `RequestOptions(model_options=...)`.
 
     Attributes:
         name: The keyword.
         suggestion: The keyword that is probably meant, or None.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...], given_to: str = _DECORATOR) -> None:
+    def __init__(
+        self,
+        name: str,
+        known: tuple[str, ...],
+        given_to: str = _DECORATOR,
+        also_called: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(given_to, f"the unknown keyword {name!r}", f"one of {', '.join(known)}")
         self.name = name
-        closest = closest_name(name, (*known, *_ALSO_CALLED))
-        self.suggestion = None if closest is None else _ALSO_CALLED.get(closest, closest)
+        closest = closest_name(name, (*known, *also_called))
+        self.suggestion = None if closest is None else also_called.get(closest, closest)
 
     def __str__(self) -> str:
         rest = f"expected {self.expected}" if self.suggestion is None else f"did you mean {self.suggestion!r}?"
@@ -119,7 +129,7 @@ def checked_fields(
     known = get_type_hints(ModelFields)
     for name, value in fields.items():
         if name not in known:
-            raise UnknownKeywordError(name, (*_KEYWORDS, *more, *known), given_to)
+            raise UnknownKeywordError(name, (*_KEYWORDS, *more, *known), given_to, _ALSO_CALLED)
         check(f"{given_to}.{name}", value, _BY_TYPE.get(known[name], MAPPING))
     whole = {**fields, **extra}
     if found := locate_non_json(whole, "extra"):
@@ -149,7 +159,10 @@ def check_answer_function(answer: object) -> None:
         raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)} with {signature}", expected)
 
 
-_GENERATOR: Final = "an async generator function: `async def` with a `yield` for each piece of the answer"
+_GENERATOR: Final = (
+    "an async generator function: `async def` with a `yield` for each piece of the answer; `partstream new NAME --from "
+    "callable` writes one around a function that returns its answer"
+)
 
 
 def _call_of(answer: object) -> object:

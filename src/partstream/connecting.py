@@ -4,62 +4,71 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
+from partstream.answer_functions import UnknownKeywordError
 from partstream.arguments import Expectation, check
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
+from partstream.consumer.plain_requests import REQUEST_FIELDS, RequestFields
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
 from partstream.messages import RequestOptions
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import AUTO
+from partstream.protocols.registry import AUTO, PROTOCOLS
 from partstream.provider import LanguageModelChatProvider
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping
     from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
 
     from partstream.consumer import LanguageModelChat
-    from partstream.messages import ChatMessage
+    from partstream.consumer.plain_requests import Prompt
+    from partstream.protocols.registry import ProtocolName
 
-__all__ = ["ConnectSettings", "ask", "ask_sync", "connect"]
+__all__ = ["AskSettings", "ConnectSettings", "Connection", "ask", "ask_sync", "connect"]
 
 _NO_OPTIONS: Final = RequestOptions()
 
 
-@overload
+class ConnectSettings(TypedDict, total=False):
+    """The settings of a connection, as keywords of :func:`connect`, :func:`ask` and :func:`ask_sync`.
+
+    Attributes:
+        protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS` or one of the names that
+            people use, such as `openai`; it is found out where it is left out.
+        api_key: The key, or None for a server without keys.
+        model: The model's id, or None for the first model in the list of the server or the provider. Given a base URL,
+            a named model is not looked up in the list, so its limits are assumed.
+        headers: Headers of every request.
+        allow_insecure_http: Whether plain http to another machine is allowed, where anyone on the way can read keys
+            and prompts.
+        contract_mode: Only for a provider. Strict, for tests: a part that breaks a MUST of the contract ends the
+            answer with a :class:`~partstream.errors.ContractViolationError`. Lenient, as in VS Code: the part is
+            dropped.
+    """
+
+    protocol: ProtocolName
+    api_key: str | Secret | None
+    model: str | None
+    headers: Mapping[str, str] | None
+    allow_insecure_http: bool
+    contract_mode: CheckMode
+
+
+class AskSettings(ConnectSettings, RequestFields, total=False):
+    """The keywords of :func:`ask` and :func:`ask_sync`: settings of the connection and options of the request."""
+
+
 def connect(
-    base_url: str,
-    *,
-    protocol: str = ...,
-    api_key: str | Secret | None = ...,
-    model: str | None = ...,
-    headers: Mapping[str, str] | None = ...,
-    allow_insecure_http: bool = ...,
-) -> AbstractAsyncContextManager[LanguageModelChat]: ...
-
-
-@overload
-def connect(
-    base_url: GatewayConfiguration, *, model: str | None = ...
-) -> AbstractAsyncContextManager[LanguageModelChat]: ...
-
-
-@overload
-def connect(
-    base_url: LanguageModelChatProvider, *, model: str | None = ..., contract_mode: CheckMode = ...
-) -> AbstractAsyncContextManager[LanguageModelChat]: ...
-
-
-def connect(
-    base_url: str | GatewayConfiguration | LanguageModelChatProvider, *, model: str | None = None, **settings: Any
-) -> AbstractAsyncContextManager[LanguageModelChat]:
+    base_url: str | GatewayConfiguration | LanguageModelChatProvider, **settings: Unpack[ConnectSettings]
+) -> Connection:
     """Connects to a model server, or to a provider, for the duration of a block, and gives one of its models.
 
     ::
@@ -77,20 +86,12 @@ def connect(
 
     Args:
         base_url: The base URL of the API; or a whole configuration, which then holds all other settings; or a provider.
-        protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS`; it is found out where it
-            is left out.
-        api_key: The key, or None for a server without keys.
-        model: The model's id, or None for the first model in the list of the server or the provider. Given a base URL,
-            a named model is not looked up in the list, so its limits are assumed.
-        headers: Headers of every request.
-        allow_insecure_http: Whether plain http to another machine is allowed, where anyone on the way can read keys
-            and prompts.
-        contract_mode: Only for a provider. Strict, for tests: a part that breaks a MUST of the contract ends the
-            answer with a :class:`~partstream.errors.ContractViolationError`. Lenient, as in VS Code: the part is
-            dropped.
+        settings: Those of the connection, see :class:`ConnectSettings`. A configuration takes `model` alone, a provider
+            `model` and `contract_mode`.
 
     Raises:
         ConfigurationError: A setting is invalid; the message shows no key.
+        UnknownKeywordError: There is no such setting; options of a request are keywords of `model.ask(...)`.
         CallerError: Other settings were given with a configuration or a provider.
         LanguageModelError: On entering the block: the models cannot be listed, or the list lacks this one; an
             :class:`~partstream.errors.UpstreamError` if the server cannot be reached.
@@ -107,33 +108,50 @@ def connect(
         >>> asyncio.run(main())
         [TextPart(value='You said: Hello')]
     """
+    for name in settings:
+        if name not in _CONNECT_SETTINGS:
+            raise _unknown(name, "connect", _CONNECT_SETTINGS)
+    model = settings.get("model")
     if isinstance(base_url, LanguageModelChatProvider):
-        contract_mode: CheckMode = settings.pop("contract_mode", CheckMode.LENIENT)
-        _refuse(settings, "a provider", "none")
-        return _asking(base_url, _name_of(base_url), model, contract_mode)
+        _refuse(settings, "a provider", "none", {"model", "contract_mode"})
+        contract_mode = settings.get("contract_mode", CheckMode.LENIENT)
+        return Connection(_asking(base_url, _name_of(base_url), model, contract_mode))
     if isinstance(base_url, GatewayConfiguration):
-        _refuse(settings, "a configuration", "them in the configuration")
-        return _connected(base_url, model)
+        _refuse(settings, "a configuration", "them in the configuration", {"model"})
+        return Connection(_connected(base_url, model))
     check("connect.base_url", base_url, _BASE_URL)
-    return _connected(_configuration(base_url, model, **settings), model)
+    _refuse(settings, "a base URL", "it for a provider alone", {*_CONNECT_SETTINGS} - {"contract_mode"})
+    return Connection(_connected(_configuration(base_url, settings), model))
 
 
-class ConnectSettings(TypedDict, total=False):
-    """The settings that :func:`ask` and :func:`ask_sync` hand on to :func:`connect`, which says what they mean."""
+class Connection:
+    """A connection that is not open yet, as :func:`connect` returns it: `async with` opens it and gives the model."""
 
-    protocol: str
-    api_key: str | Secret | None
-    model: str | None
-    headers: Mapping[str, str] | None
-    allow_insecure_http: bool
-    contract_mode: CheckMode
+    def __init__(self, opening: AbstractAsyncContextManager[LanguageModelChat]) -> None:
+        self._opening = opening
+
+    async def __aenter__(self) -> LanguageModelChat:
+        return await self._opening.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
+    ) -> bool | None:
+        return await self._opening.__aexit__(kind, error, place)
+
+    if not TYPE_CHECKING:  # a checker says by itself that there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"connect: got `connect(...).{name}`, expected `async with connect(...) as model:` and then "
+                f"`model.{name}`; for one question, `await ask(...)` or `ask_sync(...)`"
+            )
 
 
 async def ask(
     base_url: str | GatewayConfiguration | LanguageModelChatProvider,
-    prompt: str | Sequence[ChatMessage],
+    prompt: Prompt,
     options: RequestOptions = _NO_OPTIONS,
-    **settings: Unpack[ConnectSettings],
+    **settings: Unpack[AskSettings],
 ) -> str:
     """Asks a provider or a server one question, and returns the text of the answer: `await ask(provider, "Hi")`.
 
@@ -141,11 +159,14 @@ async def ask(
 
     Args:
         base_url: A provider, the base URL of a server, or a whole configuration.
-        prompt: The user's text, or the whole conversation, oldest message first.
+        prompt: The user's text, or the whole conversation, oldest message first; a message may be a dict such as
+            `{"role": "user", "content": "Hi"}`.
         options: The request's tools and other options.
-        settings: Those of :func:`connect`.
+        settings: Those of :func:`connect`, and options of the request such as `temperature=0`, which
+            :class:`~partstream.RequestFields` lists.
 
     Raises:
+        UnknownKeywordError: There is no such setting and no such option.
         Exception: What :func:`connect` and :meth:`~partstream.LanguageModelChat.ask` raise.
 
     Example:
@@ -157,16 +178,21 @@ async def ask(
         >>> asyncio.run(ask(parrot, "Hello"))
         'You said: Hello'
     """
-    connection: AbstractAsyncContextManager[LanguageModelChat] = connect(base_url, **settings)  # type: ignore[call-overload]
-    async with connection as model:
-        return await model.ask(prompt, options)
+    known = (*_CONNECT_SETTINGS, *REQUEST_FIELDS)
+    for name in settings:
+        if name not in known:
+            raise _unknown(name, "ask", known)
+    chosen: Any = {name: value for name, value in settings.items() if name in REQUEST_FIELDS}
+    connected: Any = {name: value for name, value in settings.items() if name not in REQUEST_FIELDS}
+    async with connect(base_url, **connected) as model:
+        return await model.ask(prompt, options, **chosen)
 
 
 def ask_sync(
     base_url: str | GatewayConfiguration | LanguageModelChatProvider,
-    prompt: str | Sequence[ChatMessage],
+    prompt: Prompt,
     options: RequestOptions = _NO_OPTIONS,
-    **settings: Unpack[ConnectSettings],
+    **settings: Unpack[AskSettings],
 ) -> str:
     """Asks as :func:`ask` does, where no event loop runs: `print(ask_sync(provider, "Hi"))`.
 
@@ -180,6 +206,8 @@ def ask_sync(
         ... async def parrot(messages, options):
         ...     yield f"You said: {user_request(messages)}"
         >>> ask_sync(parrot, "Hello")
+        'You said: Hello'
+        >>> ask_sync(parrot, [{"role": "user", "content": "Hello"}], temperature=0)
         'You said: Hello'
     """
     try:
@@ -198,26 +226,49 @@ def _name_of(provider: LanguageModelChatProvider) -> str:
     return provider.information.id if isinstance(provider, FunctionProvider) else type(provider).__name__
 
 
-def _refuse(settings: Mapping[str, object], beside: str, expected: str) -> None:
-    if settings:
-        raise CallerError(f"connect: got {', '.join(settings)} beside {beside}, expected {expected}")
+def _unknown(name: str, given_to: str, known: tuple[str, ...]) -> CallerError:
+    """The error for a keyword that does not exist, or that is one of a request where a connection was expected."""
+    if name in REQUEST_FIELDS:
+        return CallerError(
+            f"{given_to}: got {name}, an option of a request, expected it where the model is asked: "
+            f"model.ask(..., {name}=...)"
+        )
+    return UnknownKeywordError(name, known, given_to, _ALSO_CALLED)
 
 
-def _configuration(
-    base_url: str,
-    model: str | None,
-    *,
-    protocol: str = AUTO,
-    api_key: str | Secret | None = None,
-    headers: Mapping[str, str] | None = None,
-    allow_insecure_http: bool = False,
-) -> GatewayConfiguration:
+def _refuse(settings: Mapping[str, object], beside: str, expected: str, taken: set[str]) -> None:
+    given = [name for name in settings if name not in taken]
+    if given:
+        raise CallerError(f"connect: got {', '.join(given)} beside {beside}, expected {expected}")
+
+
+_CONNECT_SETTINGS: Final = tuple(ConnectSettings.__annotations__)
+_ALSO_CALLED: Final = {
+    "key": "api_key",
+    "token": "api_key",
+    "apiKey": "api_key",
+    "model_id": "model",
+    "model_name": "model",
+    "provider": "protocol",
+    "wire": "protocol",
+    "extra_headers": "headers",
+    "insecure": "allow_insecure_http",
+    "max_new_tokens": "max_tokens",
+    "stop_sequences": "stop",
+}
+"""Other words for some keywords."""
+
+
+def _configuration(base_url: str, settings: ConnectSettings) -> GatewayConfiguration:
+    protocol: str = settings.get("protocol", AUTO)
+    api_key = settings.get("api_key")
+    model = settings.get("model")
     return GatewayConfiguration(
         base_url,
-        protocol=protocol,
+        protocol=PROTOCOLS[protocol].name if protocol != AUTO and protocol in PROTOCOLS else protocol,
         api_key=(Secret(api_key) if api_key else None) if isinstance(api_key, str) else api_key,
-        headers=headers or {},
-        allow_insecure_http=allow_insecure_http,
+        headers=settings.get("headers") or {},
+        allow_insecure_http=settings.get("allow_insecure_http", False),
         stream=StreamOptions(),  # no other server is asked, so no ids can collide
         selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
         discover=model is None,

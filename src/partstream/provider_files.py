@@ -13,7 +13,7 @@ import inspect
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from zlib import crc32
 
 from partstream.agents.detection import UnknownAgentError, is_agent
@@ -25,7 +25,7 @@ from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.ledger.user import LedgerUser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import CodeType, ModuleType
 
     from partstream.tokens.ledger.ledger import Ledger
@@ -36,6 +36,8 @@ Stamp: TypeAlias = tuple[int, int, int] | None
 """The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""
 
 _ATTRIBUTE = "provider"
+_SHOWN: Final = 3
+"""Functions of a file without a provider that the error names."""
 _UPSTREAM = "upstream"
 """The parameter of a function that the conformance kit calls with the base URL of its own model server."""
 
@@ -253,7 +255,27 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
     what = "agents" if agents else "providers"
     got = f"{len(candidates)} {what} ({', '.join(candidates)})" if candidates else "no provider"
     expected = "one agent, or one that is called `agent`" if agents else "one LanguageModelChatProvider or agent"
-    raise ProviderNotFoundError(source, got, f"{expected}, or an attribute `{_ATTRIBUTE}`, or `source:attribute`")
+    expected += f", or an attribute `{_ATTRIBUTE}`, or `source:attribute`"
+    functions = () if candidates else sorted(name for name, value in vars(module).items() if _is_own(value, module))
+    if functions:
+        got, expected = f"{got}, only {_functions(functions)}", f"{expected}; {_FROM_FUNCTION}"
+    raise ProviderNotFoundError(source, got, expected)
+
+
+_FROM_FUNCTION: Final = (
+    "`@chat_model` makes a model of an async generator of messages and options, and `partstream new NAME --from "
+    "callable` writes one around a function that returns its answer"
+)
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    """Whether a value is a function that a person wrote in the file to be called."""
+    return inspect.isfunction(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
+
+
+def _functions(names: Sequence[str]) -> str:
+    named = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    return f"{'the functions' if names[1:] else 'the function'} {named}{' and more' if names[_SHOWN:] else ''}"
 
 
 def _named(module: ModuleType, name: str, source: str) -> Any:
@@ -270,7 +292,8 @@ def _named(module: ModuleType, name: str, source: str) -> Any:
     if _is_provider(value) or _is_provider_class(value) or is_agent(value) or _is_factory(value):
         return value
     got = f"{name!r} of type {type(value).__name__}"
-    raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class, or an agent")
+    expected = "a LanguageModelChatProvider, as an instance or a class, or an agent"
+    raise ProviderNotFoundError(source, got, f"{expected}; {_FROM_FUNCTION}" if inspect.isfunction(value) else expected)
 
 
 def _is_for_conformance(value: object) -> bool:
@@ -292,7 +315,9 @@ def _made(found: Any, source: str) -> LanguageModelChatProvider:
     try:
         return provider_of(found, default_name(source))
     except UnknownAgentError as error:
-        raise ProviderNotFoundError(source, error.got, "a LanguageModelChatProvider, or an agent") from error
+        expected = "a LanguageModelChatProvider, or an agent"
+        expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
+        raise ProviderNotFoundError(source, error.got, expected) from error
 
 
 def _is_provider(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Any
 
@@ -212,3 +213,40 @@ def test_the_events_of_a_real_client_are_read_in_both_of_its_wires():
         assert [part.name for part in parts if isinstance(part, ToolCallPart)] == ["read_file", "read_file"]
         assert "".join(part.value for part in parts if isinstance(part, TextPart)).endswith("up.")
         assert parts[-1].usage.output_tokens == 21
+
+
+class _Closable(list[Any]):
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_events_of_a_synchronous_client_are_read_without_async() -> None:
+    events = _Closable(CHAT)
+    assert repr(list(from_events(events))) == repr(_parts(CHAT))
+    assert events.closed
+
+
+def test_a_synchronous_client_that_breaks_off_raises_behind_the_parts_before_it() -> None:
+    def broken() -> Iterator[Any]:
+        yield from CHAT[:2]
+        raise OSError("cable")
+
+    parts = iter(from_events(broken()))
+    assert [next(parts), next(parts)] == [TextPart("Hel"), TextPart("lo")]
+    with pytest.raises(OSError, match="cable"):
+        next(parts)
+
+
+def test_asynchronous_events_say_that_they_are_read_with_async_for() -> None:
+    async def events() -> AsyncIterator[Any]:
+        yield CHAT[0]
+
+    with pytest.raises(InvalidArgumentError, match="`async for` reads these"):
+        iter(from_events(events()))
+
+
+@pytest.mark.parametrize("protocol", ["openai", "auto", None, PROTOCOLS["chat-completions"]])
+def test_the_protocol_may_be_any_of_its_names(protocol: Any) -> None:
+    assert repr(list(from_events(CHAT, protocol))) == repr(_parts(CHAT))

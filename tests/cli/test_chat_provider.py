@@ -1,6 +1,7 @@
 """`partstream chat --provider`: a person's own file answers, as it is at each message; a bug has its file and line."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,10 @@ UNUSABLE = {
     "a syntax error": ("x = = 1", "{file}, line 1: SyntaxError: invalid syntax"),
     "an error while it runs": ("\nimport nothing_of_that_name", "{file}, line 2: ModuleNotFoundError: No module"),
     "no provider": ("x = 1", "{file}: got no provider"),
+    "a plain function": (
+        "def answer(messages):\n    return 'hello'",
+        "{file}: got no provider, only the function `answer`, expected one",
+    ),
     "a wrong keyword": (
         PARROT.replace("name=", "nmae="),
         "{file}, line 4: chat_model: unknown keyword 'nmae'; did",
@@ -111,6 +116,32 @@ def test_a_file_that_cannot_be_loaded_is_named_with_the_line(command: str, sourc
         ended = await call(command, *named)
         assert (ended.code, ended.output) == (2, "")
         assert ended.errors.startswith(f"Error: {says.format(file=file)}")
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("module", "installs"),
+    [
+        ("langchain_core.messages", "; install it: python -m pip install 'langgraph>=1.2'"),
+        ("pydantic_ai", "; install it: python -m pip install 'pydantic-ai-slim>=2.60'"),
+        ("nothing_of_that_name", ""),
+    ],
+)
+def test_a_framework_that_is_missing_is_named_with_what_installs_it(
+    module: str, installs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    top = module.partition(".")[0]
+    for name in [one for one in sys.modules if one.partition(".")[0] == top]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("sys.path", [one for one in sys.path if "site-packages" not in one])
+    file = tmp_path / "graph.py"
+    file.write_text(f"import {module}\n")
+
+    async def test() -> None:
+        ended = await call("chat", "--provider", str(file), "Hi")
+        assert ended.code == 2
+        assert ended.errors.strip().endswith(f"No module named {top!r}{installs}")
 
     run(test())
 

@@ -142,14 +142,13 @@ def test_a_recorded_stream_reads_as_the_command_reads_its_file(size: int | None)
         assert repr(read) == repr(list(read_recording(data, str(path)))), path
 
 
-PAGE = b"<!doctype html>\n<html><head><title>Log in &amp; go</title></head><body>login</body></html>\n"
+PAGE = b"<!doctype html><html><head><title>Log in &amp; go</title></head><body>login</body></html>\n"
 NAMES = ["auto", "openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama", "ai-sdk-ui", "ag-ui"]
 NO_ANSWERS = {
     "a web page": (PAGE, "a web page (Log in & go)"),
     "a page without a title": (b"<html>login</html>", "a web page"),
-    "text": (b"upstream connect error\nreset", "bytes that begin with 'upstream connect error\\nreset'"),
+    "text": (b"upstream connect error", "bytes that begin with 'upstream connect error'"),
     "packed bytes": (b"\x1f\x8b\x08\x00abc", "bytes packed with gzip"),
-    "another service": (b'{"status": "ok"}', "JSON objects of no known kind"),
     "a wire that nothing reads": (b'{"messageStart":{"role":"assistant"}}\n', "a stream of Bedrock Converse"),
 }
 
@@ -194,6 +193,13 @@ def test_an_error_of_the_server_in_place_of_a_stream_is_said_in_its_words() -> N
 def test_an_answer_that_is_cut_in_its_first_event_is_truncated(data: bytes) -> None:
     error = _error(data)
     assert type(error) is TruncatedStreamError
+
+
+@pytest.mark.parametrize("protocol", ["auto", "openresponses", "chat-completions", "gemini"])
+def test_the_json_of_another_service_is_no_answer(protocol: str) -> None:
+    error = _error(b'{"status": "ok"}', protocol)
+    assert isinstance(error, UnreadableStreamError)
+    assert error.got == "JSON objects of no known kind"
 
 
 def test_unknown_events_are_named_by_their_types() -> None:

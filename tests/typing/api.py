@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import assert_type
 
 from partstream import (
+    PROTOCOLS,
     CancellationToken,
     CancellationTokenSource,
     ChatMessage,
@@ -27,17 +28,21 @@ from partstream import (
     ResponsePart,
     Role,
     StreamAdapter,
+    StreamReader,
     TextPart,
+    ThinkingPart,
     Tool,
     ToolCallPart,
     ToolMode,
     ToolResultContent,
     ToolResultPart,
     Usage,
+    ask_sync,
     chat_model,
     connect,
     from_events,
     in_thread,
+    read_stream,
 )
 from partstream.agents import AgentModel, as_model
 
@@ -126,12 +131,29 @@ async def ask(configuration: GatewayConfiguration) -> None:
         assert_type(response.finish_reason, FinishReason | None)
     async with connect(configuration, model="model") as model:
         assert_type(model.id, str)
-    connect(configuration, api_key="key")  # type: ignore[call-overload]
+    assert_type(await model.ask([{"role": "user", "content": "Hi"}], temperature=0, max_tokens=10), str)
+    await model.ask("Hi", temprature=0)  # type: ignore[call-arg]
+    connect("http://localhost:1234/v1", protocol="openai")
+    connect("http://localhost:1234/v1", protocol="opnai")  # type: ignore[arg-type]
+    connect("http://localhost:1234/v1", temperature=0)  # type: ignore[call-arg]
+    connect("http://localhost:1234/v1").ask("Hi")  # type: ignore[attr-defined]
+    assert_type(ask_sync("http://localhost:1234/v1", "Hi", model="m", temperature=0.5, stop=["."]), str)
+    ask_sync("http://localhost:1234/v1", "Hi", temprature=0)  # type: ignore[call-arg]
     async with connect(iterator_provider, contract_mode=CheckMode.STRICT) as model:
         assert_type(model, LanguageModelChat)
     assert_type([piece async for piece in bare_provider([])], list[str | ResponsePart | Finish])
     async for part in StreamAdapter().adapt_stream([{"type": "finish"}]):
         assert_type(part, ResponsePart)
+
+
+def read(chunks: list[bytes]) -> None:
+    for part in read_stream(chunks):
+        assert_type(part, TextPart | ThinkingPart | ToolCallPart | DataPart | Finish)
+    read_stream(chunks, protocol="anthropic")
+    read_stream(chunks, protocol=PROTOCOLS["of-another-package"])
+    read_stream(chunks, protocol="antropic")  # type: ignore[call-overload]
+    StreamReader("claude")
+    StreamReader("cloude")  # type: ignore[arg-type]
 
 
 async def agents(agent: object, stop: threading.Event) -> None:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from partstream.agents.failures import failure_of
 from partstream.arguments import described, refuse
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.registry import ProtocolName
 
-__all__ = ["ClientEvents", "from_events"]
+__all__ = ["ClientEvents", "ClientParts", "from_events"]
 
 ClientEvents: TypeAlias = AsyncIterable[Any] | Iterable[Any]
 """The events of one answer, as a client streams them: objects made of Pydantic's models, dicts, or JSON texts."""
@@ -50,15 +50,16 @@ _MOST_LOOKED_AT: Final = 20
 """The most events that are kept until one shows which protocol they are of."""
 
 
-async def from_events(
+def from_events(
     events: ClientEvents,
     protocol: ProtocolName | Protocol | None = None,
     *,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
-) -> AsyncGenerator[ResponsePart | Finish, None]:
+) -> ClientParts:
     """The parts of an answer as they come, and a :class:`~partstream.outputs.Finish` last, which holds the tokens.
 
-    The stream of the client is closed when the answer is over, and when this generator is closed.
+    `async for` reads them; `for` does too where the events are those of a synchronous client. The stream of the client
+    is closed when the answer is over, and when the iteration is closed.
 
     Args:
         events: The events. A plain iterator holds up every other answer while it waits: put it into
@@ -83,11 +84,45 @@ async def from_events(
         ...     return [part async for part in from_events(chunks)]
         >>> asyncio.run(main())[0]
         TextPart(value='Hi')
+        >>> next(iter(from_events(chunks)))
+        TextPart(value='Hi')
     """
     if hasattr(events, "model_dump") or isinstance(events, str | bytes | Mapping):
         refuse("from_events.events", events, f"a stream of events (got {type(events).__name__}): ask with stream=True")
     named = None if protocol == AUTO else protocol
-    reading = _Reading(PROTOCOLS[named] if isinstance(named, str) else named, options)
+    return ClientParts(events, _Reading(PROTOCOLS[named] if isinstance(named, str) else named, options))
+
+
+class ClientParts:
+    """The parts of one answer, for one iteration; :func:`from_events` makes it."""
+
+    def __init__(self, events: ClientEvents, reading: _Reading) -> None:
+        self._events = events
+        self._reading = reading
+        self._parts = _parts(events, reading)
+
+    def __aiter__(self) -> AsyncIterator[ResponsePart | Finish]:
+        return self._parts
+
+    async def __anext__(self) -> ResponsePart | Finish:
+        return await anext(self._parts)
+
+    def __iter__(self) -> Iterator[ResponsePart | Finish]:
+        """The same without `async`.
+
+        Raises:
+            InvalidArgumentError: The events come asynchronously.
+        """
+        if isinstance(self._events, AsyncIterable) or not isinstance(self._events, Iterable):
+            refuse("from_events.events", self._events, "events of a synchronous client; `async for` reads these")
+        return _plain_parts(self._events, self._reading)
+
+    async def aclose(self) -> None:
+        """Ends the iteration and closes the stream of the client."""
+        await self._parts.aclose()
+
+
+async def _parts(events: ClientEvents, reading: _Reading) -> AsyncGenerator[ResponsePart | Finish, None]:
     async with _closed(events) as chunks:
         while not reading.is_over:
             try:
@@ -97,14 +132,37 @@ async def from_events(
             except Exception as error:
                 for output in reading.broken(error):
                     yield output
-                failure = failure_of(error, "client", {})
-                if failure is error:
-                    raise
-                raise failure from error
+                _raise_failure(error)
             for output in reading.read(_event_of(chunk)):
                 yield output
     for output in reading.end():
         yield output
+
+
+def _plain_parts(events: Iterable[Any], reading: _Reading) -> Iterator[ResponsePart | Finish]:
+    chunks = iter(events)
+    try:
+        while not reading.is_over:
+            try:
+                chunk = next(chunks)
+            except StopIteration:
+                break
+            except Exception as error:
+                yield from reading.broken(error)
+                _raise_failure(error)
+            yield from reading.read(_event_of(chunk))
+    finally:
+        for one in (chunks, events):
+            if callable(close := getattr(one, "close", None)):
+                close()
+    yield from reading.end()
+
+
+def _raise_failure(error: Exception) -> NoReturn:
+    failure = failure_of(error, "client", {})
+    if failure is error:
+        raise error
+    raise failure from error
 
 
 class _Reading:

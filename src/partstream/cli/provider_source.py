@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.projects.table import requirements_of
 from partstream.provider_files import ProviderNotFoundError, SourceLoader
 from partstream.reloaded_provider import ReloadedProvider
 from partstream.user_code import fault_of
@@ -106,4 +108,7 @@ def _named(source: str, loader: ProviderLoader, make: Callable[[], _Made]) -> _M
     except (Exception, SystemExit) as error:
         fault = fault_of(error, loader.file)
         said = f"{source}: {fault}" if fault.place is None else str(fault)
+        missing = requirements_of(error.name or "") if isinstance(error, ModuleNotFoundError) else ()
+        if missing:
+            said += f"; install it: python -m pip install {' '.join(map(shlex.quote, missing))}"
         raise UnusableProviderError(said) from error

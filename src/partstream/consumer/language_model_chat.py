@@ -6,16 +6,16 @@ Source: `@types/vscode` 1.140, `LanguageModelChat`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.consumer.plain_requests import Prompt, RequestFields, conversation_of, options_with
+from partstream.messages import RequestOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from partstream.cancellation import CancellationToken
     from partstream.consumer.registration import Registration
     from partstream.consumer.response import LanguageModelChatResponse
+    from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 __all__ = ["LanguageModelChat"]
@@ -88,48 +88,65 @@ class LanguageModelChat:
 
     async def ask(
         self,
-        prompt: str | Sequence[ChatMessage],
+        prompt: Prompt,
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
+        **fields: Unpack[RequestFields],
     ) -> str:
         """Asks the model and returns the whole text of its answer. VS Code's API has no such method.
 
         Args:
-            prompt: The user's text, or the whole conversation, oldest message first.
+            prompt: The user's text, or the whole conversation, oldest message first; a message may be a dict such as
+                `{"role": "user", "content": "Hi"}`.
             options: The request's tools and other options.
             token: Ends the answer when cancelled; the method then returns the text until then.
+            fields: Options as keywords, such as `temperature=0`; they win over those in `options`.
 
         Raises:
             UnknownModelError: The model's provider is no longer registered.
+            UnknownKeywordError: There is no such option.
             CallerError: The conversation holds an object that is not a message.
             LanguageModelError: The provider failed.
+
+        Example:
+            >>> import asyncio
+            >>> from partstream import chat_model, connect, user_request
+            >>> @chat_model(name="Parrot")
+            ... async def parrot(messages, options):
+            ...     yield f"You said {user_request(messages)} at {options.model_options['temperature']}"
+            >>> async def main():
+            ...     async with connect(parrot) as model:
+            ...         return await model.ask([{"role": "user", "content": "Hello"}], temperature=0)
+            >>> asyncio.run(main())
+            'You said Hello at 0'
         """
-        async with self.stream(prompt, options, token) as response:
+        async with self.stream(prompt, options, token, **fields) as response:
             return await response.read_text()
 
     def stream(
         self,
-        prompt: str | Sequence[ChatMessage],
+        prompt: Prompt,
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
+        **fields: Unpack[RequestFields],
     ) -> LanguageModelChatResponse:
         """Asks the model and returns the response, still to come: `async for part in model.stream("Hi")`.
 
-        Does the same as VS Code's :meth:`send_request`, but without an `await`, and also takes a single text.
+        Does the same as VS Code's :meth:`send_request`, but without an `await`, and takes what :meth:`ask` takes.
         """
-        messages = [ChatMessage.user(prompt)] if isinstance(prompt, str) else prompt
-        return self._registration.send_request(self.information, messages, options, token)
+        chosen = options_with(options, fields, "LanguageModelChat.stream") if fields else options
+        return self._registration.send_request(self.information, conversation_of(prompt), chosen, token)
 
     async def send_request(
         self,
-        messages: Sequence[ChatMessage],
+        messages: Prompt,
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
     ) -> LanguageModelChatResponse:
         """Sends a request to the model; the provider starts at once, whether or not somebody reads the response.
 
         Args:
-            messages: The conversation, oldest message first.
+            messages: The conversation, oldest message first; as in :meth:`ask`.
             options: The request's tools and other options.
             token: Ends the response when cancelled; if it is already cancelled, the provider is not called.
 

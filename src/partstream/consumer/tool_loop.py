@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from partstream.arguments import sequence_of
 from partstream.consumer.assistant_message import assistant_content
+from partstream.consumer.plain_requests import conversation_of
 from partstream.consumer.tool_execution import ToolFunction, ToolOutcome, execute_tool_call
 from partstream.consumer.tool_loop_events import (
     LoopFinished,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.consumer.language_model_chat import LanguageModelChat
+    from partstream.consumer.plain_requests import Prompt
     from partstream.outputs import Finish
     from partstream.parts import MessagePart, ResponsePart
 
@@ -48,7 +50,7 @@ _NO_OPTIONS = RequestOptions()
 
 async def run_tool_loop(
     model: LanguageModelChat,
-    messages: str | Sequence[ChatMessage],
+    messages: Prompt,
     tools: Sequence[ToolFunction],
     options: RequestOptions = _NO_OPTIONS,
     token: CancellationToken | None = None,
@@ -98,7 +100,7 @@ async def run_tool_loop(
 
 async def stream_tool_loop(
     model: LanguageModelChat,
-    messages: str | Sequence[ChatMessage],
+    messages: Prompt,
     tools: Sequence[ToolFunction],
     options: RequestOptions = _NO_OPTIONS,
     token: CancellationToken | None = None,
@@ -139,8 +141,7 @@ async def stream_tool_loop(
     """
     functions = _functions_by_name(tools, options, max_rounds)
     options = replace(options, tools=tuple(function.tool for function in tools))
-    begin = [ChatMessage.user(messages)] if isinstance(messages, str) else messages
-    loop = _Loop(sequence_of("messages", begin, ChatMessage, "a ChatMessage"))
+    loop = _Loop(tuple(conversation_of(messages)))
     for number in range(1, max_rounds + 1):
         yield RoundStarted(number, loop.messages)
         loop.begin_round(number)

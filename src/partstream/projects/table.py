@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["TEMPLATES", "Template", "find_template"]
+__all__ = ["TEMPLATES", "Template", "find_template", "requirements_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +135,14 @@ TEMPLATES: Final = {template.name: template for template in _ALL}
 def find_template(name: str) -> Template | None:
     """The template of a name; None if there is none."""
     return next((one for one in _ALL if name == one.name or name in one.also_called), None)
+
+
+def requirements_of(module: str) -> tuple[str, ...]:
+    """What installs a module that a template needs, as pip takes it; empty for every other module."""
+    top = module.partition(".")[0]
+    found = next((one for one in _ALL if top in one.modules and top not in _COME_ALONE), None)
+    return () if found is None else found.requirements
+
+
+_COME_ALONE: Final = frozenset({"openai"})
+"""Modules of templates that many programs use without the framework."""

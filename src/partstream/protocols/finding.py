@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol, WireEvent
-    from partstream.sse import EventDecoder
+    from partstream.sse import EventDecoder, ServerSentEvent
 
-__all__ = ["LOOKED_AT", "WireFinder", "explanation"]
+__all__ = ["LOOKED_AT", "MOST_BEGUN", "WireFinder", "explanation"]
 
 LOOKED_AT: Final = 16 * 1024
 """Bytes at the beginning of an answer that are looked at to say what it is."""
+MOST_BEGUN: Final = 20
+"""Events at the beginning of an answer that are kept to say what it is."""
 _MOST_EVENTS: Final = 100
 """Events that are looked at until one shows the protocol."""
 _MOST_BYTES: Final = DEFAULT_MAX_EVENT_SIZE
@@ -183,12 +185,15 @@ class WireFinder:
         return next((one for one in row.framings if one.name == SSE.name), first)
 
 
-def explanation(head: bytes, error: LanguageModelError | None, row: Protocol) -> LanguageModelError | None:
+def explanation(
+    error: LanguageModelError | None, head: bytes, begun: Sequence[ServerSentEvent], row: Protocol
+) -> LanguageModelError | None:
     """What the bytes of an answer are of which a protocol has understood nothing.
 
     Args:
-        head: The first bytes.
         error: How the answer ended.
+        head: The first bytes; looked at where the bytes have ended, so that their cuts make no difference.
+        begun: The first events, up to the one that ended the answer.
         row: The protocol.
 
     Returns:
@@ -197,33 +202,59 @@ def explanation(head: bytes, error: LanguageModelError | None, row: Protocol) ->
     if not understood_nothing(error) or isinstance(error, EventTooLargeError | ToolArgumentsError):
         return None
     expected = f"an answer in {row.shown_title}"
-    return _error_of_no_events(head, expected) or _error_of_other_events(head, row, expected)
+    if isinstance(error, TruncatedStreamError):
+        finder = WireFinder()
+        finder.feed(head)
+        finder.end()
+        found = _error_of_no_events(head, expected) or _error_of_document(finder, row, head, expected)
+        return found or _error_of_another(finder.events, finder.row, row, head, expected)
+    named = [(name, event) for name, data in begun if (event := _object(data) or begun_object(data)) is not None]
+    events = [NamedEvent(name.decode(errors="replace"), event) for name, event in named]
+    first = begun[0][1] if begun else b""
+    if not events and first:  # lines of another framing
+        finder = WireFinder()
+        finder.feed(first)
+        finder.end()
+        found = _error_of_no_events(first, expected)
+        return found or _error_of_another(finder.events, finder.row, row, first, expected)
+    telling = Telling(list(loadable_protocols()[0].values()))
+    like = next((sure for one in events if (sure := telling.add(one)) is not None), None)
+    return _error_of_another(events, like, row, first, expected)
 
 
-def _error_of_other_events(head: bytes, row: Protocol, expected: str) -> LanguageModelError | None:
-    """The error of events that are not of a protocol; None where they may be."""
-    finder = WireFinder()
-    finder.feed(head)
-    finder.end()
-    if not finder.events or claims_of(row, finder.events).any:
+def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected: str) -> LanguageModelError | None:
+    """The error of a JSON document where a stream was expected."""
+    if not finder.is_json or not finder.events or claims_of(row, finder.events).any:
         return None
-    if finder.is_json and (said := _failure_in(finder.events[0].event, row)) is not None:
+    document = finder.events[0].event
+    if (said := _failure_in(document, row)) is not None:
         return said
-    like = finder.row
-    if like is not None and like.name != row.name and claims_of(like, finder.events).sure:
+    if finder.document is not None:
         return UnreadableStreamError(
-            got=f"an answer in {like.shown_title}",
-            expected=expected,
-            advice=f'give protocol="{like.name}", or no protocol: the first events show it',
-            like=like.name,
+            got="one JSON document",
+            expected=f"a stream in {row.shown_title}",
+            advice="give no protocol: a document is read too",
             beginning=_text(head),
         )
-    if finder.document is not None:
-        advice = "give no protocol: a document is read too"
-        return UnreadableStreamError(
-            got="one JSON document", expected=f"a stream in {row.shown_title}", advice=advice, beginning=_text(head)
-        )
-    return _error_of_events(finder.events if finder.is_json else (), head, expected)
+    return _error_of_events(finder.events, head, expected) if finder.row is None and "type" not in document else None
+
+
+def _error_of_another(
+    events: Sequence[NamedEvent], like: Protocol | None, row: Protocol, head: bytes, expected: str
+) -> LanguageModelError | None:
+    """The error of events of another protocol; None where that one is not sure of one, or this one may be meant."""
+    if claims_of(row, events).any:
+        return None
+    foreign = _error_of_foreign(events, head, expected)
+    if foreign is not None or like is None or like.name == row.name or not (claims_of(like, events).sure or not events):
+        return foreign
+    return UnreadableStreamError(
+        got=f"an answer in {like.shown_title}",
+        expected=expected,
+        advice=f'give protocol="{like.name}", or no protocol: the first events show it',
+        like=like.name,
+        beginning=_text(head),
+    )
 
 
 def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
@@ -259,17 +290,23 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
 
 def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
     """The error of events that no protocol here knows; None without events."""
-    foreign = name_of_stream(event for _, event in events)
-    if foreign is not None:
-        got = f"a stream of {foreign}, which this version does not read"
-        return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
-    if not events:
-        return None
+    foreign = _error_of_foreign(events, head, expected)
+    if foreign is not None or not events:
+        return foreign
     types = list(dict.fromkeys(kind for name, event in events if isinstance(kind := event.get("type", name), str)))
     named = [kind for kind in types if kind][:_SHOWN_TYPES]
     said = f"events of the types {', '.join(named)}" if named else "JSON objects of no known kind"
     advice = "if the bytes are right, name their protocol"
     return UnreadableStreamError(got=said, expected=expected, advice=advice, beginning=_text(head))
+
+
+def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
+    """The error of events that nothing here reads, by the name of their wire."""
+    name = name_of_stream(event for _, event in events)
+    if name is None:
+        return None
+    got = f"a stream of {name}, which this version does not read"
+    return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
 
 
 def _failure_in(document: WireEvent, row: Protocol) -> LanguageModelError | None:

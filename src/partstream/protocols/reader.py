@@ -25,7 +25,7 @@ from partstream.json_codec import (
 )
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
-from partstream.protocols.finding import LOOKED_AT, WireFinder, explanation
+from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.sse import SHORT_EVENT
@@ -76,6 +76,7 @@ class StreamReader:
     """
 
     __slots__ = (
+        "_begun",
         "_closed",
         "_decode",
         "_decode_any",
@@ -113,7 +114,9 @@ class StreamReader:
         # Until the bytes have shown their protocol, the reader of the default one says what is said without an event.
         self._finder = WireFinder(framing) if protocol == AUTO and paused is None else None
         name = DEFAULT_PROTOCOL if protocol == AUTO else protocol
-        self._head: bytearray | None = bytearray()  # the first bytes, until something of them is understood
+        # The first bytes and the first events, until something of them is understood.
+        self._head: bytearray | None = bytearray()
+        self._begun: list[ServerSentEvent] = []
         self._options = options
         self._closed = False
         self._ended = False
@@ -267,8 +270,9 @@ class StreamReader:
         for place, output in enumerate(outputs):
             if isinstance(output, Unmapped):
                 continue
-            self._head = None
-            if isinstance(output, Finish) and (error := explanation(bytes(head), output.error, self._row)) is not None:
+            begun, self._begun, self._head = self._begun, [], None
+            error = explanation(output.error, bytes(head), begun, self._row) if isinstance(output, Finish) else None
+            if isinstance(output, Finish) and error is not None:
                 outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
                 outputs[place] = replace(output, outcome=outcome, error=error)
             break
@@ -306,6 +310,8 @@ class StreamReader:
         """
         self._sink = None
         self.started = True
+        if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
+            self._begun.append((name, data[:LOOKED_AT]))
         if self._end_names and (mark := self._end_names.get(name)) is not None:
             self._mark(mark, outputs)
             return not self._closed

@@ -29,6 +29,7 @@ __all__ = [
     "DEFAULT_CHUNK_PROTOCOL",
     "DEFAULT_PROTOCOL",
     "ENTRY_POINT_GROUP",
+    "PLAIN_MESSAGES",
     "PROTOCOLS",
     "ProtocolLoadError",
     "ProtocolName",
@@ -51,6 +52,9 @@ DEFAULT_PROTOCOL: Final = "openresponses"
 
 DEFAULT_CHUNK_PROTOCOL: Final = "ai-sdk"
 """What the events are that a program most likely holds as objects."""
+
+PLAIN_MESSAGES: Final = "chat-completions"
+"""Whose form of a message programs know: a dict of role and content."""
 
 ENTRY_POINT_GROUP: Final = "partstream.protocols"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from partstream.errors import LanguageModelError
+from partstream.errors import EmptyStreamError, LanguageModelError, TruncatedStreamError
 from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.read_response import READ_RESPONSE
@@ -235,6 +235,8 @@ def comparable(result: Result) -> list[object]:
     for output in result.outputs:
         if isinstance(output, Finish):
             error = output.error
+            if isinstance(error, EmptyStreamError):  # bytes say more than events do
+                error = TruncatedStreamError(error.state)
             shown.append((output.outcome, output.reason, output.usage, output.response_id, output.model))
             # As text: NaN is equal to nothing.
             shown.append((type(error), str(error), repr(output.provider_metadata)))
