@@ -18,10 +18,10 @@ export const ADD_MODELS_CHECKS = [
       await screenshot("wizard-1-server");
       await wizard.choose("Another server…");
       await wizard.shows("The address of the server");
-      await wizard.write("127.0.0.1:1/v1");
-      await wizard.shows("Write http:// before it.");
+      await wizard.write("my machine:1/v1");
+      await wizard.shows("An address has no spaces.");
       await screenshot("wizard-1-address");
-      await wizard.write(upstream.keyedUrl);
+      await wizard.write(upstream.keyedUrl.replace("http://", "")); // The wizard adds it.
       // A server on this machine is asked first, and wants a key.
       await wizard.shows("HTTP 401");
       await screenshot("wizard-2-refused");

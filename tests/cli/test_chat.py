@@ -47,7 +47,7 @@ def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
 NO_MODEL = {
     "the first model of a list": (
         document(200, b'{"data": [{"id": "first-of-all", "object": "model"}, {"id": "b", "object": "model"}]}'),
-        "Note: first-of-all answers, the first model that the server lists; --model names another.",
+        "Note: the model first-of-all answers, the first that the server lists; --model names another.",
     ),
     "a wrong key": (document(401, b'{"error": {"message": "No such key."}}'), "HTTP 401: No such key"),
     "an empty list": (document(200, b'{"data": []}'), "the server lists no language models: name one with --model"),
@@ -74,7 +74,7 @@ def test_without_a_model_the_first_of_the_server_holds_the_whole_conversation():
             chat = await call("chat", "--base-url", upstream.base_url, typed="Hi\nHi again\n")
             assert (chat.code, chat.errors.count("Note: ")) == (0, 1)
             first, second = questions(upstream)
-            assert f"Note: {first.body['model']} answers" in chat.errors
+            assert f"Note: the model {first.body['model']} answers" in chat.errors
             assert second.body["model"] == first.body["model"]
 
     run(test())

@@ -267,7 +267,9 @@ class ChatSession:
         model = await choose_model(self._models, self.partner.vendor, self.partner.model_id)
         if self.partner.model_id is None and not self.partner.is_own:
             self.partner.model_id = model.id
-            self.screens.say(f"Note: {model.id} answers, the first model that the server lists; --model names another.")
+            self.screens.say(
+                f"Note: the model {model.id} answers, the first that the server lists; --model names another."
+            )
         return model
 
     def _show(self, part: ResponsePart, renderer: StreamRenderer, answer: _Answer) -> None:

@@ -90,7 +90,7 @@ def _show_settings(rows: list[tuple[Text, Text, Text]], console: Console) -> Non
     if console.is_terminal and sum(widths) + 2 * len(widths) > console.width:
         for name, value, source in rows:
             name.pad_right(widths[0] - name.cell_len + 2)
-            print_hanging(console, name, f"{value.plain} ({source.plain})", str(value.style))
+            print_hanging(console, name, f"{value.plain} ({source.plain})".lstrip(), str(value.style))
         return
     for line in lines:
         for cell, width in zip(line[:-1], widths, strict=False):

@@ -255,7 +255,7 @@ def test_a_failed_answer_is_logged_once_with_what_finds_it_at_its_server():
         assert len(failures) == 1
         assert failures[0]["level"] == "error"
         message = failures[0]["message"]
-        assert "(HTTP 429, code rate_limit_exceeded, retry after 2 s" in message
+        assert "(code rate_limit_exceeded, retry after 2 s" in message
         assert "\n    body: {" in message
         assert KEY not in message
 
