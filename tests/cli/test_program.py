@@ -51,6 +51,11 @@ def test_what_uvx_started_is_started_by_uvx_though_a_path_of_its_own_has_the_com
     assert program() == expected
 
 
+def test_what_is_started_from_another_folder_is_named_by_its_whole_path(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", [f"{here}/.venv/bin/partstream"])
+    assert program(here=False) == f"{here}/.venv/bin/partstream"
+
+
 def test_a_package_that_is_not_installed_has_no_source(here: Path, monkeypatch: pytest.MonkeyPatch):
     def missing(name: str) -> None:
         raise metadata.PackageNotFoundError(name)

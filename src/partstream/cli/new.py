@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.program import program
 from partstream.errors import CallerError
 from partstream.projects import TEMPLATES, ProjectName, find_template, project_files, write_project
 
@@ -62,4 +63,4 @@ def command(*, folder: Path, template_name: str) -> None:
     if missing:
         packages = " ".join(f'"{requirement}"' for requirement in template.requirements)
         click.echo(f"  python -m pip install {packages}")
-    click.echo(f"  partstream chat --provider {name.module}.py")
+    click.echo(f"  {program(here=False)} chat --provider {name.module}.py")

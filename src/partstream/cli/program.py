@@ -20,20 +20,24 @@ _OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})
 """The folders of uv's cache with the environments that `uvx` makes. Their commands are on the path of `uvx` alone."""
 
 
-def program() -> str:
-    """The words of a shell that start this program: its name where the shell finds it, else the way it was started."""
+def program(*, here: bool = True) -> str:
+    """The words of a shell that start this program: its name where the shell finds it, else the way it was started.
+
+    Args:
+        here: Whether the shell is in the present folder then.
+    """
     if "UV" in os.environ and _OF_UVX & set(Path(sys.prefix).parts):
         source = _source()
-        return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_from_here(source))} {_NAME}"
+        return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_path(source, here=here))} {_NAME}"
     if "UV_RUN_RECURSION_DEPTH" in os.environ:
         return f"uv run {_NAME}"
     if shutil.which(_NAME):
         return _NAME
     path = Path(sys.argv[0]).absolute()
     if path.name != "__main__.py":
-        return shlex.quote(_from_here(path))
+        return shlex.quote(_path(path, here=here))
     is_found = shutil.which("python") == sys.executable
-    return f"{'python' if is_found else shlex.quote(_from_here(Path(sys.executable)))} -m {_NAME}"
+    return f"{'python' if is_found else shlex.quote(_path(Path(sys.executable), here=here))} -m {_NAME}"
 
 
 def _source() -> Path | None:
@@ -46,6 +50,7 @@ def _source() -> Path | None:
     return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
 
 
-def _from_here(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+def _path(path: Path, *, here: bool) -> str:
+    """The path, as short as the shell needs it."""
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if here and path.is_relative_to(folder) else str(path)
