@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,20 @@ def test_packing_says_what_is_missing_where_there_is_no_npm(monkeypatch: pytest.
     monkeypatch.setenv("PATH", "")
     with pytest.raises(build_vsix.BuildError, match="npm is missing"):
         build_vsix._run("npm", "run")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the script is one of a shell")
+def test_packing_runs_npm_by_the_name_under_which_it_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """On Windows it is `npm.cmd`, which no process is started from by the name `npm`."""
+    monkeypatch.syspath_prepend(PROJECT / "scripts")
+    import build_vsix
+
+    script = tmp_path / "npm.cmd"
+    script.write_text(f"#!/bin/sh\necho $1 > {tmp_path}/asked\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda name: str(script) if name == "npm" else None)
+    build_vsix._run("npm", "run", folder=tmp_path)
+    assert (tmp_path / "asked").read_text() == "run\n"
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")

@@ -37,6 +37,25 @@ export const GROUP_CHECKS = [
     },
   },
   {
+    name: "groups: a model that a group names has the name that it says, and the server's other models stay",
+    async run({ panel, server, upstream, screenshot }) {
+      const before = server.readGroups();
+      const models = [{ id: "citations", name: "Written by Hand" }];
+      server.writeGroups([...before, { name: "Named", vendor: "partstream", baseUrl: upstream.url, models }]);
+      try {
+        await panel.newChat();
+        await panel.pickModel("refusal", "Named");
+        await panel.pickModel("Written by Hand", "Named");
+        await screenshot("group-named");
+        assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
+      } finally {
+        server.writeGroups(before);
+        await panel.newChat();
+        await panel.pickModel(MODEL);
+      }
+    },
+  },
+  {
     name: "groups: a refused key is said in its group, with what helps, and hides behind no other group",
     async run({ models, wizard, upstream, screenshot }) {
       await models.open();
