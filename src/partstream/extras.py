@@ -20,6 +20,7 @@ PACKAGES: Final = {
         "uvicorn>=0.52.1",
         "websockets>=14",
     ),
+    "keyring": ("keyring>=25.6",),
     "postgres": ("psycopg[binary]>=3.2.13",),
     "ray": ("ray[serve]>=2.55",),
     "socks": ("socksio>=1.0",),
