@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CARRIED = {
     "vscode.md": "the extension: commands, settings, trouble and what helps",

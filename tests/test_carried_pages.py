@@ -39,7 +39,9 @@ def test_every_link_and_picture_of_the_carried_pages_is_there(tmp_path: Path):
         text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         targets = re.findall(r'\]\(([^)\s#]+)[^)\s]*\)|src(?:set)?="([^"]+)"', text)
         names = [page or picture for page, picture in targets]
-        missing += [f"{path.name}: {name}" for name in names if not name.startswith("http") and not (folder / name).exists()]
+        missing += [
+            f"{path.name}: {name}" for name in names if not name.startswith("http") and not (folder / name).exists()
+        ]
     assert_none(missing)
 
 

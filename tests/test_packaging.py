@@ -118,7 +118,7 @@ def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> 
 
 def test_the_package_holds_nothing_but_what_runs_or_is_shown(package: Path) -> None:
     top = {path.name for path in package.iterdir()}
-    shown = {"changelog.md", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
+    shown = {"changelog.md", "docs", "l10n", "media", "package.json", "package.nls.json", "readme.md"}
     assert top == {"LICENSE.txt", "bundled", "dist", *shown}
     assert [path.name for path in (package / "l10n").iterdir()] == ["bundle.l10n.json"]
     media = [step["media"] for page in MANIFEST["contributes"]["walkthroughs"] for step in page["steps"]]
@@ -200,7 +200,15 @@ def test_the_dialog_says_what_each_protocol_is() -> None:
 
 
 def test_no_text_of_the_manifest_points_at_a_page_that_is_not_packed() -> None:
-    assert "docs/" not in json.dumps(MANIFEST)
+    texts = {key: value for key, value in MANIFEST.items() if key != "files"}
+    assert "docs/" not in json.dumps(texts)
+
+
+def test_the_page_that_help_opens_is_packed(package: Path) -> None:
+    help_page = (ROOT / "extension" / "src" / "help.ts").read_text(encoding="utf-8")
+    pages = re.findall(r'page: "([^"]+)"', help_page)
+    assert pages
+    assert all((package / "docs" / page).is_file() for page in pages)
 
 
 def test_the_key_is_the_one_secret_of_a_group() -> None:

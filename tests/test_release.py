@@ -135,7 +135,13 @@ def test_a_package_that_is_written_anew_is_the_same_whatever_its_order_dates_and
 
 
 def test_the_extension_with_a_picture_and_its_libraries_may_be_packed():
-    names = [*LIBRARIES, "extension/package.json", "extension/changelog.md", "extension/media/a.png", "extension/docs/pictures/a.webp"]
+    names = [
+        *LIBRARIES,
+        "extension/package.json",
+        "extension/changelog.md",
+        "extension/media/a.png",
+        "extension/docs/pictures/a.webp",
+    ]
     assert faults_of_vsix(names) == []
 
 
