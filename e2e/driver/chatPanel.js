@@ -393,11 +393,9 @@ export class ChatPanel {
     await this.#page.locator(".monaco-modal-editor-block").waitFor({ state: "detached" });
   }
 
-  /** Waits until VS Code has set up the chat, and says so no longer. */
+  /** Waits until the status bar says that the chat needs no account. */
   async isSetUp() {
-    await this.#page
-      .locator(".notifications-toasts .notification-list-item", { hasText: "VS Code sets up its chat" })
-      .waitFor({ state: "detached", timeout: ANSWER_LIMIT });
+    await this.statusItem("The chat needs no account").waitFor({ timeout: OPEN_LIMIT });
   }
 
   /** Clicks a button of VS Code's dialog that waits, after `look`; gives what the dialog says. */

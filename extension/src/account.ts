@@ -30,6 +30,10 @@ export interface AccountParts {
   readonly isChatOn: () => boolean;
   /** Runs VS Code's own set-up of the chat without signing in; false where this VS Code has none, or it failed. */
   readonly setUpChat: () => Promise<boolean>;
+  /** Shows that something is under way as long as it is. */
+  readonly showWork: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  /** Shows that the chat works now. */
+  readonly showDone: () => void;
   /** Shows a notification with buttons; gives the one that was pressed. */
   readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
   readonly openSettings: () => Promise<unknown>;
@@ -117,7 +121,7 @@ export class Account {
   }
 
   async #ask(): Promise<void> {
-    const { dialog, settings, memory, isChatOn, setUpChat } = this.parts;
+    const { dialog, settings, memory, isChatOn, setUpChat, showWork, showDone } = this.parts;
     const question = {
       title: l10n.t("Use Without an Account"),
       placeholder: l10n.t("Which settings to write?"),
@@ -130,21 +134,24 @@ export class Account {
     const chosen = await settings.ask(dialog, question, this.#settings());
     await memory.update(ANSWERED, true);
     if (!chosen) return;
-    await settings.apply(chosen);
-    this.vouch();
-    const isSetUp = isChatOn() || (await setUpChat());
+    const isSetUp = await showWork(async () => {
+      await settings.apply(chosen);
+      this.vouch();
+      return isChatOn() || (await setUpChat());
+    });
     await this.refresh();
-    if (!isSetUp) await this.#sayByHand();
+    if (isSetUp) showDone();
+    else await this.#sayByHand();
   }
 
   #settings(): readonly OfferedSetting[] {
     const { isSetting, value } = this.parts;
     const all: readonly (OfferedSetting & { readonly isOf?: boolean })[] = [
-      { key: ANONYMOUS, value: true, label: l10n.t("Ask for no account in the chat"), isTicked: true },
+      { key: ANONYMOUS, value: true, label: l10n.t("Chat without an account"), isTicked: true },
       {
         key: "chat.byokUtilityModelDefault",
         value: "mainAgent",
-        label: l10n.t("Ask your own model for titles and summaries"),
+        label: l10n.t("Let your own model write titles and summaries"),
         isTicked: true,
       },
       {

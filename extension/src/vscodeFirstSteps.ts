@@ -15,6 +15,8 @@ const SET_UP = "workbench.action.chat.triggerSetupAnonymousWithoutDialog";
 const CHAT = "GitHub.copilot-chat";
 /** Milliseconds that this extension has to start. */
 const CHAT_LIMIT = 30_000;
+/** Milliseconds for which the status bar says that all is done. */
+const DONE_SHOWN = 20_000;
 const PROVIDERS = ["github", "github-enterprise"];
 
 export interface FirstStepsParts {
@@ -56,6 +58,13 @@ function createAccount(context: vscode.ExtensionContext, failed: FirstStepsParts
     isSignedOut,
     isChatOn: () => vscode.extensions.getExtension(CHAT) !== undefined,
     setUpChat,
+    showWork: async (work) =>
+      vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title: l10n.t("VS Code sets up its chat…") },
+        work,
+      ),
+    showDone: () =>
+      void vscode.window.setStatusBarMessage(`$(check) ${l10n.t("The chat needs no account")}`, DONE_SHOWN),
     offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
     openSettings: async () => vscode.commands.executeCommand("workbench.action.openSettingsJson"),
     setContext: (name, value) => void vscode.commands.executeCommand("setContext", name, value),
@@ -74,12 +83,8 @@ async function setUpChat(): Promise<boolean> {
   if (!(await vscode.commands.getCommands(true)).includes(SET_UP)) return false;
   const isDone = (await vscode.commands.executeCommand(SET_UP)) === true;
   // Until the extension runs, VS Code's own stand-in takes messages, and asks for an account.
-  if (isDone) await vscode.window.withProgress(settingUp(), chatRuns);
+  if (isDone) await chatRuns();
   return isDone;
-}
-
-function settingUp(): vscode.ProgressOptions {
-  return { location: vscode.ProgressLocation.Notification, title: l10n.t("VS Code sets up its chat…") };
 }
 
 /** Waits until the chat extension runs, as long as that may take. */

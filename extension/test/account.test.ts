@@ -7,8 +7,8 @@ import { CLOSE, type Person, script, World } from "./addModelsWorld";
 const ANONYMOUS = "chat.allowAnonymousAccess";
 const UTILITY = "chat.byokUtilityModelDefault";
 const OWN_MODELS = "github.copilot.hasByokModels";
-const NO_ACCOUNT = "Ask for no account in the chat";
-const TITLES = "Ask your own model for titles and summaries";
+const NO_ACCOUNT = "Chat without an account";
+const TITLES = "Let your own model write titles and summaries";
 
 /** A VS Code in which nobody is signed in, and whose chat asks for an account. */
 class Machine {
@@ -50,6 +50,8 @@ class Machine {
         this.isChatOn = this.hasSetUp;
         return Promise.resolve(this.hasSetUp);
       },
+      showWork: (work) => work(),
+      showDone: () => void this.done.push("done shown"),
       offer: (message, buttons) => {
         this.said.push([message, buttons]);
         return Promise.resolve(buttons.find((one) => one === this.presses));
@@ -97,7 +99,7 @@ test("one question lists the settings; they are written, the chat is set up, and
   assert.deepEqual(machine.pages.pages[0]?.labels, [NO_ACCOUNT, TITLES]);
   assert.match(machine.pages.pages[0].prompt, /without signing in.*GitHub's terms apply.*takes them back/s);
   assert.deepEqual(machine.settings, { [ANONYMOUS]: true, [UTILITY]: "mainAgent" });
-  assert.deepEqual(machine.done, ["set up"]);
+  assert.deepEqual(machine.done, ["set up", "done shown"]);
   assert.deepEqual(Object.fromEntries(machine.contexts), {
     "partstream.asksForAccount": true,
     "partstream.chatIsOn": true,

@@ -78,7 +78,7 @@ test("signed out, the models of a provider file lead from the first window to a 
   const question = await nextBox();
   assert.deepEqual(
     question.items.map(({ label }) => label),
-    ["Ask for no account in the chat", "Ask your own model for titles and summaries"],
+    ["Chat without an account", "Let your own model write titles and summaries"],
   );
   assert.equal(question.selectedItems.length, 2);
   question.choose(...question.items.map(({ label }) => label));
