@@ -10,13 +10,10 @@ async def main() -> None:
         ChatMessage.system("Answer briefly."),
         ChatMessage.user([TextPart("What is this?"), DataPart.image(PNG, "image/png")]),
     ]
-    options = RequestOptions(
-        model_options={"temperature": 0},
-        model_configuration={"reasoningEffort": "low"},
-    )
+    options = RequestOptions(model_configuration={"reasoningEffort": "low"})
     async with connect("http://localhost:1234/v1", model="image_echo") as model:
         print(await model.count_tokens("Answer briefly."))
-        print(await model.ask(messages, options))
+        print(await model.ask(messages, options, temperature=0))
 
 
 asyncio.run(main())

@@ -12,7 +12,7 @@ async def main() -> None:
         httpx2.AsyncClient() as client,
         client.stream("POST", "http://localhost:1234/v1/responses", json=BODY) as response,
     ):
-        async for part in read_stream(response.aiter_bytes(), protocol="openresponses"):
+        async for part in read_stream(response.aiter_bytes()):
             if isinstance(part, TextPart):
                 print(part.value, end="")
             elif isinstance(part, Finish):

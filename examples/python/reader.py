@@ -6,7 +6,7 @@ SENT = (
     b'leted","response":{"id":"r1","status":"completed","output":[]}}\n\n',
 )
 
-reader = StreamReader("openresponses")
+reader = StreamReader()
 for chunk in (*SENT, None):
     for output in reader.end() if chunk is None else reader.feed(chunk):
         match output:

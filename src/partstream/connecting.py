@@ -125,7 +125,21 @@ def connect(
 
 
 class Connection:
-    """A connection that is not open yet, as :func:`connect` returns it: `async with` opens it and gives the model."""
+    """A connection that is not open yet, as :func:`connect` returns it: `async with` opens it and gives the model.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield "Hello"
+        >>> connection = connect(parrot)
+        >>> async def main():
+        ...     async with connection as model:
+        ...         return await model.ask("Hi")
+        >>> asyncio.run(main())
+        'Hello'
+    """
 
     def __init__(self, opening: AbstractAsyncContextManager[LanguageModelChat]) -> None:
         self._opening = opening

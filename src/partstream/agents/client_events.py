@@ -94,7 +94,14 @@ def from_events(
 
 
 class ClientParts:
-    """The parts of one answer, for one iteration; :func:`from_events` makes it."""
+    """The parts of one answer, for one iteration; :func:`from_events` makes it.
+
+    Example:
+        >>> from partstream import TextPart, from_events
+        >>> parts = from_events([{"type": "text-delta", "id": "1", "text": "Hi"}, {"type": "finish"}])
+        >>> [part.value for part in parts if isinstance(part, TextPart)]
+        ['Hi']
+    """
 
     def __init__(self, events: ClientEvents, reading: _Reading) -> None:
         self._events = events
