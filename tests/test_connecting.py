@@ -436,6 +436,20 @@ def test_a_connection_that_is_not_open_says_what_is_missing(name: str):
     assert f"`async with connect(...) as model:` and then `model.{name}`" in str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "meant"), [("opnai", "chat-completions"), ("ollma", "ollama"), ("morse", None)])
+def test_an_unknown_protocol_is_refused_with_the_name_that_may_be_meant(name: Any, meant: str | None):
+    with pytest.raises(ConfigurationError) as caught:
+        connect("http://localhost/v1", protocol=name)
+    assert str(caught.value).endswith("ag-ui" if meant is None else f"; did you mean {meant!r}?")
+
+
+def test_a_configuration_knows_a_protocol_by_its_own_name_whatever_it_is_called():
+    url = "http://localhost/v1"
+    named = GatewayConfiguration(url, protocol="openai")
+    assert named == GatewayConfiguration(url, protocol="chat-completions")
+    assert named == GatewayConfiguration.from_json({"baseUrl": url, "protocol": "chat"})
+
+
 @pytest.mark.parametrize("name", ["openai", "chat", "auto"])
 def test_a_server_is_connected_by_the_name_that_people_use(name: Any):
     async def test() -> None:

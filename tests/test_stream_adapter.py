@@ -401,3 +401,18 @@ def test_streams_that_run_at_once_never_mix() -> None:
 def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
     with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols())):
         StreamAdapter(dialect="morse")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "hint"),
+    [("ai_sdk", "; did you mean 'ai-sdk'?"), ("Claude", "; did you mean 'anthropic-messages'?"), ("x", "")],
+)
+def test_an_unknown_dialect_is_refused_with_the_name_that_may_be_meant(dialect: Any, hint: str) -> None:
+    with pytest.raises(ValueError, match="dialect: got") as caught:
+        StreamAdapter(dialect=dialect)
+    assert str(caught.value).endswith(f"ai-gateway{hint}")
+
+
+def test_a_dialect_has_the_names_that_people_use() -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    assert StreamAdapter(dialect="openai").open().map_chunk(chunk) == [TextPart("Hi")]

@@ -17,7 +17,7 @@ from partstream.errors import CallerError
 from partstream.messages import RequestOptions
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import AUTO, PROTOCOLS
+from partstream.protocols.registry import AUTO
 from partstream.provider import LanguageModelChatProvider
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
@@ -274,12 +274,11 @@ _ALSO_CALLED: Final = {
 
 
 def _configuration(base_url: str, settings: ConnectSettings) -> GatewayConfiguration:
-    protocol: str = settings.get("protocol", AUTO)
     api_key = settings.get("api_key")
     model = settings.get("model")
     return GatewayConfiguration(
         base_url,
-        protocol=PROTOCOLS[protocol].name if protocol != AUTO and protocol in PROTOCOLS else protocol,
+        protocol=settings.get("protocol", AUTO),
         api_key=(Secret(api_key) if api_key else None) if isinstance(api_key, str) else api_key,
         headers=settings.get("headers") or {},
         allow_insecure_http=settings.get("allow_insecure_http", False),

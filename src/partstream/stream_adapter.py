@@ -17,7 +17,7 @@ from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
 from partstream.error_text import ErrorMode
 from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
-from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, chunk_protocols
+from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.thinking_text import open_response
 from partstream.provider import FinishingProgress
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.chunk_sources import Chunks
     from partstream.parts import ResponsePart
+    from partstream.protocols.registry import ProtocolName
     from partstream.provider import Progress
 
 __all__ = ["AdaptedStream", "StreamAdapter"]
@@ -79,22 +80,25 @@ class StreamAdapter:
         on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
         logger: logging.Logger | None = None,
         *,
-        dialect: str = DEFAULT_CHUNK_PROTOCOL,
+        dialect: ProtocolName = DEFAULT_CHUNK_PROTOCOL,
         thinking: ThinkingMode | None = None,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
         files: FileMode = FileMode.LINK,
         errors: ErrorMode = ErrorMode.REJECT,
     ) -> None:
-        if dialect not in chunk_protocols():
-            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}")
+        name = PROTOCOLS[dialect].name if dialect in PROTOCOLS else dialect
+        if name not in chunk_protocols():
+            meant = UnknownProtocolError(name, chunk_protocols()).meant
+            hint = f"; did you mean {meant!r}?" if meant in chunk_protocols() else ""
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}{hint}")
         if files is FileMode.FETCH:
             refuse("files", files, "FileMode.LINK or FileMode.ADDRESS: a stream adapter fetches nothing")
         if thinking is None:
             thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
         self._options = StreamOptions(thinking, citations, call_id_prefix, files)
-        self._settings = MappingSettings(dialect, errors, logger or _logger, on_unknown_chunk)
-        self._corner = PROTOCOLS[dialect].read_response()
+        self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk)
+        self._corner = PROTOCOLS[name].read_response()
         self._last: ChunkMapper | None = None
 
     def open(self) -> ChunkMapper:

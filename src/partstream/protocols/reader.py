@@ -231,19 +231,19 @@ class StreamReader:
         """
         if self._ended:
             raise AdapterUsageError("the stream was ended before")
+        begun: list[StreamOutput] = []
         if self._finder is not None:
             self._finder.end()
             begun = self._begin(self._finder)
-            return begun + self.end()
         self._ended = True
         if self._closed:
-            return []
+            return begun
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
         outputs = self._read([event for event in self._decoder.end() if self._is_whole(*event)])
         self._sink = None
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
-        return self._explained(outputs)
+        return begun + self._explained(outputs)
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of the layer below; does nothing if it has finished already."""

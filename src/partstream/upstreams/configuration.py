@@ -109,7 +109,7 @@ class GatewayConfiguration(NotPickled):
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_protocol(self.protocol, "protocol")
+        object.__setattr__(self, "protocol", check_protocol(self.protocol, "protocol"))
         check_fields(self, upstream_rows(self.protocol).values())
         object.__setattr__(self, "base_url", with_scheme(self.base_url))
         address = urlsplit(self.base_url)

@@ -20,6 +20,7 @@ from partstream.protocols.registry import (
     BUILT_IN_PROTOCOLS,
     PROTOCOLS,
     ProtocolLoadError,
+    UnknownProtocolError,
     asked_protocols,
     asking,
 )
@@ -88,7 +89,7 @@ def _key(value: Any, where: str) -> Secret:
 
 
 def check_protocol(value: str, where: str) -> str:
-    """The name of a protocol that a server can be asked in, or the word for finding it out.
+    """The name of a protocol that a server can be asked in, whatever it was called, or the word for finding it out.
 
     Raises:
         ConfigurationError: There is no such protocol, or it cannot be loaded.
@@ -98,11 +99,14 @@ def check_protocol(value: str, where: str) -> str:
     try:
         asking(value)
     except KeyError:
-        expected = f"one of {', '.join((AUTO, *asked_protocols()))}"
+        names = (AUTO, *asked_protocols())
+        meant = UnknownProtocolError(value, names).meant
+        hint = f"; did you mean {meant!r}?" if meant in names else ""
+        expected = f"one of {', '.join(names)}{hint}"
         raise ConfigurationError(where, shortened(value), expected) from None
     except ProtocolLoadError as error:
         raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
-    return value
+    return PROTOCOLS[value].name
 
 
 def own_settings_of(protocol: str) -> OwnSettings | None:
