@@ -126,7 +126,7 @@ const CARRIES_STATE = Object.entries(MODELS).map(([protocol, { name }]) => ({
     assert.doesNotMatch(JSON.stringify(edited.body), /And then/);
     await panel.answer();
     await screenshot(`harness-${protocol}`);
-    return `${state.length} pieces of state in the turn, after it and after an edit`;
+    return `state in the turn, after it and after an edit (fields: ${state.length})`;
   },
 }));
 
@@ -149,7 +149,7 @@ const SWITCHES = {
     await panel.pickModel(MODELS["anthropic-messages"].name);
     await panel.ask("scenario:text");
     assert.deepEqual(stateOf((await rounds(upstream, 4))[3]), state);
-    return `${state.length} pieces of state, with the first model alone`;
+    return `state with the first model alone (fields: ${state.length})`;
   },
 };
 

@@ -37,7 +37,7 @@ __all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 MOST_CHARACTERS: Final = 262_144
-"""The most characters of the sealed state. VS Code 1.139 was observed to give 2,000,000 back; each request repeats it."""
+"""The most characters of the sealed state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
 
 _CARRIER: Final = "encrypted_content"
 """The field of the metadata that the agent host keeps."""
@@ -97,9 +97,10 @@ class SealedState:
 
     def _sealed(self) -> str | None:
         """The sealed state, as much of it as fits; None for none."""
-        metadata, marker = self._metadata or {}, self._marker
-        choices = ((metadata, _without_repetition(marker, metadata)), ({}, marker))
-        for thinking, kept in choices:
+        metadata: Mapping[str, Any] = self._metadata or {}
+        marker = self._marker
+        nothing: Mapping[str, Any] = {}
+        for thinking, kept in ((metadata, _without_repetition(marker, metadata)), (nothing, marker)):
             fields = {_METADATA: thinking, _MARKER: None if kept is None else kept.data.decode(errors="replace")}
             state = {name: value for name, value in fields.items() if value}
             if state and len(sealed := seal(state)) <= MOST_CHARACTERS:
