@@ -29,6 +29,9 @@ export const AGENT = { vendor: "partstream", family: "example-agent" };
 export const DIRECT = { vendor: "direct" };
 export const BUILT_IN = { vendor: "customendpoint" };
 
+/** A group that names one model of its server, and another model of that server. */
+export const NAMED = { group: "Named", id: "citations", name: "Written by Hand", other: "refusal" };
+
 const limits = { maxInputTokens: MAX_INPUT_TOKENS, maxOutputTokens: MAX_OUTPUT_TOKENS, toolCalling: true };
 
 export function groups({ upstream }) {
@@ -68,6 +71,15 @@ export function groups({ upstream }) {
       discover: false,
       models: [{ id: `wire-${protocol}`, name, family: "wire", ...limits }],
     })),
+    {
+      name: NAMED.group,
+      vendor: "partstream",
+      baseUrl: upstream.url,
+      protocol: "openresponses",
+      headers: { [HEADER.name]: HEADER.value },
+      allowModels: [NAMED.id, NAMED.other],
+      models: [{ id: NAMED.id, name: NAMED.name }],
+    },
     {
       name: "Built-in",
       vendor: "customendpoint",
