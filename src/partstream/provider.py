@@ -252,9 +252,8 @@ class LanguageModelChatProvider(ABC):
         VS Code, then hands in the keys and values of the group by this name. A changed group gets a new provider.
 
         Args:
-            silent: Whether the provider must not ask the person for anything, such as a key. A provider without a key
-                then lists no model; otherwise it raises :meth:`LanguageModelError.no_permissions`, whose message VS
-                Code shows.
+            silent: Whether the provider must not ask the person for anything, such as a key. A provider without its key
+                raises :meth:`LanguageModelError.no_permissions`, whose message VS Code shows in the row of the group.
             token: Cancelled when the host no longer waits for the list.
         """
 
