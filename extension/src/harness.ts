@@ -13,6 +13,11 @@ import type { ErrorData } from "./protocol.generated";
 export const REMEMBERED_FOR = 30_000;
 /** How often the agent host repeats a request: what comes after is somebody who tries again. */
 export const REPETITIONS = 5;
+/**
+ * Milliseconds before the next attempt where a server may answer again: each of ours is several, so that the five
+ * repetitions in a row would be too many for a busy server.
+ */
+export const PAUSE = 5000;
 /** The most failed requests that are remembered. */
 const MOST = 20;
 const SECOND = 1000;
@@ -136,13 +141,13 @@ export class Harness {
   }
 }
 
-/** For how many milliseconds asking the server again cannot help; 0 where it may help at once. */
+/** For how many milliseconds the server is not asked again; 0 where asking may help at once. */
 function rememberedFor(error: unknown): number {
   // A process that has ended is started again, and another program can have freed what it needs.
   if (error instanceof SidecarError && !(error instanceof SidecarRefusedError)) return 0;
   const data = errorData(error);
   if (!data || !passes(data)) return REMEMBERED_FOR;
-  return Math.min((data.retryAfter ?? 0) * SECOND, REMEMBERED_FOR);
+  return Math.min(Math.max((data.retryAfter ?? 0) * SECOND, PAUSE), REMEMBERED_FOR);
 }
 
 function passes({ httpStatus, kind, code }: ErrorData): boolean {

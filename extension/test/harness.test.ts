@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResponseError } from "vscode-jsonrpc/node";
 import { ExtensionGoneError, SidecarError } from "../src/errors";
-import { Harness, REMEMBERED_FOR, REPETITIONS } from "../src/harness";
+import { Harness, PAUSE, REMEMBERED_FOR, REPETITIONS } from "../src/harness";
 import { type ErrorData, ErrorCode } from "../src/protocol.generated";
 import { TestClock } from "./testClock";
 import { TokenSource } from "./vscodeDouble";
@@ -72,7 +72,6 @@ const PASSING: Record<string, unknown> = {
   "a broken connection": failure({ kind: "UpstreamConnectionError" }),
   "a stream that ended early": failure({ kind: "TruncatedStreamError" }),
   "a failure without a reason": failure({ kind: "UpstreamFailureError" }),
-  "a process that ended": new SidecarError("ended (SIGKILL)"),
 };
 
 for (const [name, error] of Object.entries(LASTING)) {
@@ -86,18 +85,28 @@ for (const [name, error] of Object.entries(LASTING)) {
 }
 
 for (const [name, error] of Object.entries(PASSING)) {
-  test(`the repetitions of a request reach the server: ${name}`, () => {
-    const { harness, lines, clock } = start();
-    assert.equal(reaching(harness, error), REPETITIONS);
-    assert.deepEqual(lines, []);
+  test(`a repetition reaches the server after a pause: ${name}`, () => {
+    const { harness, clock } = start();
+    harness.begin(1, NEVER).failed(error, new Error("shown"));
+    clock.advance(PAUSE - 1);
+    assert.throws(() => harness.begin(1, NEVER), /shown/);
+    clock.advance(1);
+    harness.begin(1, NEVER).end();
     assert.equal(clock.timers, 0);
   });
 }
 
+test("a repetition reaches a process that has ended, and is started again, at once", () => {
+  const { harness, lines, clock } = start();
+  assert.equal(reaching(harness, new SidecarError("ended (SIGKILL)")), REPETITIONS);
+  assert.deepEqual(lines, []);
+  assert.equal(clock.timers, 0);
+});
+
 test("a server that asks to wait is asked again after that time", () => {
   const { harness, clock } = start();
-  harness.begin(1, NEVER).failed(failure({ httpStatus: 429, retryAfter: 3 }), new Error("busy"));
-  clock.advance(2000);
+  harness.begin(1, NEVER).failed(failure({ httpStatus: 429, retryAfter: 7 }), new Error("busy"));
+  clock.advance(6000);
   assert.throws(() => harness.begin(1, NEVER), /busy/);
   clock.advance(1000);
   harness.begin(1, NEVER).end();
