@@ -74,8 +74,7 @@ export const CONNECTION_CHECKS = [
     name: "connection: a refused key is a problem with what helps, and without the answer nothing is asked that costs",
     async run({ wizard, palette, panel, models, webviews, server, upstream, screenshot }) {
       await models.open();
-      await models.addModels();
-      await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: REFUSED });
+      await models.addModels({ name: REFUSED, address: upstream.keyedUrl, key: KEY });
       await models.shows(new RegExp(`${REFUSED}\n`));
       await models.updateKey(REFUSED, WRONG_KEY);
       await models.shows(new RegExp(`${REFUSED}\n[^\n]*refused[^\n]*HTTP 401`));
@@ -100,8 +99,7 @@ export const CONNECTION_CHECKS = [
       const { wizard, palette, panel, models, webviews, screenshot } = session;
       const server = await ownServer(session);
       await models.open();
-      await models.addModels();
-      await wizard.addServer({ address: server.address, key: KEY, name: STOPPED });
+      await models.addModels({ name: STOPPED, address: server.address, key: KEY });
       await models.shows(new RegExp(`${STOPPED}\n`));
       await models.close();
       await server.stop();

@@ -40,12 +40,16 @@ export class ModelsEditor {
     return text;
   }
 
-  /** Chooses Partstream behind *Add Models*, which opens Partstream's own pages. */
-  async addModels() {
+  /** Chooses Partstream behind *Add Models*: VS Code asks for a name, an address, a protocol and a key. */
+  async addModels({ name, address, key }) {
     await this.#page.locator(`${EDITOR} .monaco-button`, { hasText: "Add Models" }).first().click();
     // The keyboard, because VS Code takes no click on a menu that has just been opened.
     await this.#page.getByRole("menuitem", { name: "Partstream", exact: true }).hover();
     await this.#page.keyboard.press("Enter");
+    await this.#write(name);
+    await this.#write(address);
+    await this.#palette.answer("Auto");
+    await this.#write(key);
   }
 
   /** Gives a group another key, at its gear. */
@@ -68,17 +72,21 @@ export class ModelsEditor {
   /** Opens the menu of a group's gear, and gives what can be chosen there, after `look`. */
   async gearOf(group, look) {
     await this.#openGear(group);
+    return this.#menu(look);
+  }
+
+  async #menu(look) {
+    await this.#page.getByRole("menuitem").first().waitFor();
     await look();
     const items = await this.#page.getByRole("menuitem").allInnerTexts();
     await this.#page.keyboard.press("Escape");
     return items.map((item) => item.trim()).filter((item) => item !== "");
   }
 
-  /** Chooses *Manage …* in the menu behind the right button of the mouse. */
-  async manage(group) {
-    await this.#row(group).click({ button: "right" });
-    await this.#page.getByRole("menuitem", { name: "Manage" }).hover();
-    await this.#page.keyboard.press("Enter");
+  /** Opens the menu behind the right button of the mouse on a row, and gives what can be chosen there, after `look`. */
+  async menuOf(row, look) {
+    await this.#row(row).click({ button: "right" });
+    return this.#menu(look);
   }
 
   async #chooseAtGear(group, item) {

@@ -36,7 +36,6 @@ import { createNewProvider } from "./vscodeNewProvider";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
 import { createTroubles } from "./vscodeTroubles";
-import { manage } from "./vscodeWizard";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
@@ -185,7 +184,6 @@ export class Application {
   readonly #commands: Readonly<Record<string, () => unknown>> = {
     "partstream.addModels": () => this.#firstSteps.addModels.run(),
     "partstream.newProviderFile": () => this.#newProvider.run(),
-    "partstream.manage": manage,
     "partstream.useWithoutAccount": () => this.#firstSteps.account.run(),
     "partstream.undoUseWithoutAccount": () => this.#firstSteps.account.undo(),
     "partstream.testConnection": () => this.#troubles.test.run(),

@@ -73,7 +73,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     // The call without a configuration is for the providers in the settings; VS Code makes a call for each group.
     const { models, twins, groupNames, log } = this.parts;
     if (!configuration) {
-      // VS Code asks like this where somebody chooses Add Models, and waits for the list: nobody waits for the wizard.
+      // The person may be asked for models. The host waits for the list: nothing waits for the wizard.
       if (!silent) this.parts.addModels();
       twins.beginRound();
       await groupNames.beginRound();

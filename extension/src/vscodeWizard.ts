@@ -28,31 +28,6 @@ import { editGroups, readGroups, readSettings, VENDOR } from "./vscodeApi";
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
 
-/** What VS Code's own *Manage* behind the right button of the mouse leads to; the rest is at the gear of the group. */
-function management(): readonly Item<string>[] {
-  return [
-    { label: l10n.t("Add Models…"), description: l10n.t("from another server"), value: "partstream.addModels" },
-    {
-      label: l10n.t("Edit Groups as JSON"),
-      description: l10n.t("addresses and all settings"),
-      value: "partstream.editGroups",
-    },
-    { label: l10n.t("Show Log"), description: l10n.t("what went wrong"), value: "partstream.showLog" },
-  ];
-}
-
-export async function manage(): Promise<void> {
-  const heading = { title: "Partstream", step: undefined, steps: undefined, hasBack: false };
-  const sections = [{ title: "", items: management() }];
-  const reply = await new VSCodeDialog().choose({
-    ...heading,
-    placeholder: l10n.t("What to manage?"),
-    prompt: l10n.t("Rename, Update API Key and Delete are at the gear in the row of the group."),
-    sections,
-  });
-  if (reply.kind === "answer") await vscode.commands.executeCommand(reply.value);
-}
-
 /** The wizard for the command and for VS Code's own button. */
 export function createAddModels(
   context: vscode.ExtensionContext,

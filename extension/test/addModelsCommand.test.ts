@@ -72,7 +72,7 @@ test("without VS Code's command the group is handed over without its key, and th
   assert.match(world.informed.join(), /paste it into the list.*Update API Key/);
 });
 
-test("VS Code's own Add Models opens the wizard once, and is not kept waiting; its other questions open nothing", async () => {
+test("a host that asks for models and not silently opens the wizard once, and is not kept waiting; for a group it opens nothing", async () => {
   set("python", NEW);
   const provider = start();
   assert.deepEqual(await models(provider), ["echo"]);
@@ -85,17 +85,6 @@ test("VS Code's own Add Models opens the wizard once, and is not kept waiting; i
   assert.equal(box.placeholder, "Where are the models?");
   box.hide();
   await until(() => !isOpen());
-});
-
-test("VS Code's Manage beside a group offers what can be managed", async () => {
-  set("python", NEW);
-  start();
-  const running = world.commands.get("partstream.manage")?.();
-  const box = await nextBox();
-  assert.deepEqual([box.title, box.step], ["Partstream", undefined]);
-  box.choose("Edit Groups as JSON");
-  await running;
-  assert.deepEqual(world.opened.slice(-2), ["partstream.editGroups", "workbench.action.openLanguageModelsJson"]);
 });
 
 test("closing the wizard adds nothing and says nothing", async () => {

@@ -84,11 +84,10 @@ test("VS Code starts the extension when it has started, for a link to it, and fo
   assert.deepEqual(manifest.activationEvents, ["onStartupFinished", "onUri", "onWebviewPanel:partstream.usage"]);
 });
 
-test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
+test("no command takes the place of VS Code's own menu of a group, and VS Code asks for the address, the protocol and the key", () => {
   const [provider] = contributes.languageModelChatProviders;
-  assert.equal(provider?.managementCommand, "partstream.manage");
-  assert.ok(contributes.commands.some(({ command }) => command === provider.managementCommand));
-  assert.deepEqual(Object.keys(provider.configuration.properties), ["baseUrl", "protocol", "apiKey"]);
+  assert.equal(provider?.managementCommand, undefined);
+  assert.deepEqual(Object.keys(provider?.configuration.properties ?? {}), ["baseUrl", "protocol", "apiKey"]);
 });
 
 test("every page of the walkthrough is packed, and each of its buttons runs a command that there is", () => {
