@@ -42,7 +42,7 @@ export interface AccountParts {
 }
 
 export class Account {
-  /** Whether models that were there before the window opened are still to be told of. */
+  /** Whether nothing has told of models in this window. */
   #isExpecting = false;
   #hasModels = false;
 
@@ -56,11 +56,16 @@ export class Account {
     setContext("partstream.withoutAccount", settings.isApplied);
   }
 
-  /** Models are going to be listed that nothing else tells of. */
-  expectModels(): void {
+  /** Models that are listed from now on are told of here; whether some are known to be there. */
+  expectModels(areThere: boolean): void {
     this.#isExpecting = true;
-    this.#hasModels = true;
+    this.#hasModels ||= areThere;
     this.vouch();
+  }
+
+  /** A command begins that tells of its models itself. */
+  expectNone(): void {
+    this.#isExpecting = false;
   }
 
   /**

@@ -67,6 +67,7 @@ export class Application {
   readonly #newProvider = createNewProvider(
     async (file, register) => {
       const load = this.#firstLoads.of(file);
+      this.#firstSteps.account.expectNone();
       await register();
       this.#events.request(); // Makes VS Code ask for the models, and so Python start, if nothing else did.
       return load;
@@ -296,7 +297,6 @@ export class Application {
     for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
-  /** Without keys. */
   async #debugInformation(): Promise<string> {
     const host = { ...api.facts(), extensionVersion: this.#version };
     return this.#redactor.redact(await debugInformation(this.#backend, host, this.#log.warning));

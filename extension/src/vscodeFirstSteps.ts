@@ -35,7 +35,8 @@ export function createFirstSteps(
   const addModels = createAddModels(context, {
     ...parts,
     announce: (message, buttons) => account.announce(message, buttons),
-    expectModels: () => account.expectModels(),
+    expectModels: (areThere) => account.expectModels(areThere),
+    expectNone: () => account.expectNone(),
   });
   const refresh = (): void => void account.refresh().catch(parts.failed);
   refresh();

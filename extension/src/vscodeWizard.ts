@@ -34,7 +34,8 @@ export function createAddModels(
   {
     tryServer,
     ...others
-  }: Pick<AddModelsParts, "announce" | "expectModels" | "askForModels" | "failed"> & Pick<WizardWorld, "tryServer">,
+  }: Pick<AddModelsParts, "announce" | "expectModels" | "expectNone" | "askForModels" | "failed"> &
+    Pick<WizardWorld, "tryServer">,
 ): AddModels {
   const names = (): Promise<readonly string[]> => takenNames(context);
   const world: WizardWorld = {

@@ -94,7 +94,7 @@ test("one question lists the settings; they are written, the chat is set up, and
   machine.person = script([NO_ACCOUNT, TITLES]);
   const account = machine.open();
   await account.refresh();
-  account.expectModels();
+  account.expectModels(true);
   await account.listed();
   assert.deepEqual(machine.pages.pages[0]?.labels, [NO_ACCOUNT, TITLES]);
   assert.match(machine.pages.pages[0].prompt, /without signing in.*GitHub's terms apply.*takes them back/s);
@@ -134,7 +134,7 @@ for (const { how, presses, pages } of NOES) {
     const machine = new Machine();
     Object.assign(machine, { presses, person: script(CLOSE) });
     for (const account of [machine.open(), machine.open()]) {
-      account.expectModels();
+      account.expectModels(true);
       await account.listed();
       await account.listed();
     }
@@ -169,6 +169,15 @@ test("one who is signed in and runs the command reads why there is nothing to do
   await machine.open().run();
   assert.match(machine.said[0]?.[0] ?? "", /signed in to GitHub/);
   assert.equal(machine.pages.pages.length, 0);
+});
+
+test("models that a command tells of are not told of a second time", async () => {
+  const machine = new Machine();
+  const account = machine.open();
+  account.expectModels(false);
+  account.expectNone();
+  await account.listed();
+  assert.deepEqual(machine.said, []);
 });
 
 test("VS Code is told that a chat needs no account only where the person wants that and there are models", async () => {

@@ -63,6 +63,17 @@ test("before a Python was looked for the walkthrough says neither that one runs 
   assert.match(world.lines.join("\n"), /Python 3\.12\.1: .*python-new \(setting partstream\.python\)/);
 });
 
+test("settings of a folder that come after the trust do not keep the offer away", async () => {
+  Object.assign(world, { chatExtension: undefined, isTrusted: false });
+  const provider = start();
+  world.isTrusted = true;
+  world.trustGranted.fire(undefined);
+  await new Promise((resolve) => setTimeout(resolve, 20)); // The window has begun, and saw no provider.
+  set("providers", ["echo"]);
+  await models(provider);
+  await until(() => world.informed.some((text) => text.includes("asks for a GitHub account first")));
+});
+
 test("signed out, the models of a provider file lead from the first window to a chat that is set up", async () => {
   set("providers", ["echo"]);
   Object.assign(world, { chatExtension: undefined, choices: ["Use Without an Account"] });

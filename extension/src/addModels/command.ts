@@ -17,8 +17,10 @@ export interface AddModelsParts {
   readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
   /** Says that models are in the picker, in a notification with buttons; gives the one that was pressed. */
   readonly announce: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
-  /** Models are going to be listed that no wizard tells of. */
-  readonly expectModels: () => void;
+  /** Models that are listed from now on are told of elsewhere; whether some are known to be there. */
+  readonly expectModels: (areThere: boolean) => void;
+  /** The wizard tells of its models itself. */
+  readonly expectNone: () => void;
   /** Has VS Code ask for the models. */
   readonly askForModels: () => void;
   readonly openChat: () => Promise<void>;
@@ -47,6 +49,7 @@ export class AddModels {
   async run(): Promise<void> {
     if (this.#isOpen) return;
     this.#isOpen = true;
+    this.parts.expectNone();
     let outcome: Outcome | undefined;
     try {
       outcome = await addModels(this.parts.dialog, this.parts.world);
@@ -62,7 +65,8 @@ export class AddModels {
   async begin(): Promise<void> {
     const { memory, hasModels, askForModels, expectModels } = this.parts;
     const isConfigured = await hasModels();
-    if (isConfigured) expectModels();
+    // Right after the folder is trusted its settings may still be missing: what is listed counts.
+    expectModels(isConfigured);
     if (isConfigured || memory.get(NOTICED) !== true) askForModels();
   }
 
@@ -84,7 +88,7 @@ export class AddModels {
     const { announce, openChat, chooseProvider, expectModels, handOver, useEverywhere, world } = this.parts;
     if (outcome.kind === "closed") return;
     if (outcome.kind === "own provider") {
-      expectModels();
+      expectModels(false);
       return chooseProvider();
     }
     if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
