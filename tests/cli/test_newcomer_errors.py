@@ -200,7 +200,7 @@ def test_every_command_names_the_package_that_a_socks_proxy_needs(command: str, 
         said = ended.output + ended.errors
         assert ended.code == FAILED[command], said
         assert "ALL_PROXY" in said
-        assert "pip install socksio" in said
+        assert "pip install 'socksio>=1.0'" in said
         assert "httpx" not in said
 
     run(test())

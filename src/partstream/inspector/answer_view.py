@@ -74,7 +74,7 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
         answer: The answer whose parts all came from it, or None.
         title: What it is called.
     """
-    read = read_exchange(exchange)
+    read = read_exchange(exchange, GATEWAY_CALL_ID_PREFIX)
     parts: Sequence[CompletedPart] = read.parts
     if answer is not None and answer.reported:
         parts = as_reported(read.parts, answer.reported, exchange.offset or 0)

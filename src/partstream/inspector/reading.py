@@ -12,7 +12,7 @@ from partstream.bundles.exchange import Chunk, HowEnded
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
 from partstream.json_codec import JSONDecodeError, loads_event, nests_too_deeply
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.claims import NamedEvent, claims_of
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.reader import StreamReader
@@ -135,12 +135,16 @@ class _Clock:
         return self._times[read] if read < len(self._times) else None
 
 
-def read_exchange(exchange: RecordedExchange) -> ReadAnswer:
+def read_exchange(exchange: RecordedExchange, call_id_prefix: str = "") -> ReadAnswer:
     """What an exchange holds, rendered as its host asked for it; raises for nothing that a server sent.
 
     Thinking that a host did not want is in the bytes all the same, and among the parts.
+
+    Args:
+        exchange: The exchange.
+        call_id_prefix: What goes before every call id; a recording does not say it.
     """
-    options = exchange.shown or StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)
+    options = replace(exchange.shown or StreamOptions(), call_id_prefix=call_id_prefix)
     if options.thinking is ThinkingMode.OFF:
         options = replace(options, thinking=ThinkingMode.PART)
     try:
