@@ -100,7 +100,7 @@ export const FIRST_RUN_CHECKS = [
   {
     name: "first run: the models of a first group answer, and stand in the picker of the next window before a message",
     async run({ panel, palette, wizard, server, upstream, screenshot }) {
-      await panel.closeEditors(); // The walkthrough would take the focus, and with it the key that sends.
+      await palette.run("View: Close All Editors"); // The walkthrough would take the focus, and with it the key that sends.
       await wizard.open();
       await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: GROUP });
       const notification = await panel.notification(`models of ${GROUP} are in the picker`);
