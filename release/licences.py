@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 ALLOWED: Final = frozenset(
-    {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "PSF-2.0", "Python-2.0", "Unlicense"}
+    {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "PSF-2.0", "Python-2.0", "Unlicense"}
 )
 """What asks of a user for no more than to keep its text, by SPDX."""
 

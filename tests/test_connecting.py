@@ -1,7 +1,7 @@
 """The short door to a model server: an address in, a model that answers out; over real HTTP."""
 
+import asyncio
 import re
-import textwrap
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -556,10 +556,7 @@ def test_the_readme_shows_what_works(capsys: pytest.CaptureFixture[str]):
 
     async def test() -> None:
         async with ReplayUpstream() as upstream:
-            imports, _, body = code.replace("{URL}", upstream.base_url).partition("\n\n")
-            names: dict[str, Any] = {}
-            exec(f"{imports}\nasync def main():\n{textwrap.indent(body, '    ')}", names)  # noqa: S102
-            await names["main"]()
+            await asyncio.to_thread(exec, code.replace("{URL}", upstream.base_url), {})
 
     run(test())
     assert HELLO in capsys.readouterr().out

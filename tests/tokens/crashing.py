@@ -1,5 +1,6 @@
 """Processes that use a ledger and come to harm; run as a script by the tests: `crashing.py WHAT FOLDER [NUMBER]`."""
 
+import logging
 import os
 import random
 import resource
@@ -90,6 +91,7 @@ def fill_up(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(format="%(message)s")  # the library writes nothing by itself
     what, place, number = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     if what == "kill":
         kill(place, number)
