@@ -80,6 +80,8 @@ export const CONNECTION_CHECKS = [
       await models.shows(new RegExp(`${REFUSED}\n[^\n]*refused[^\n]*HTTP 401`));
       await models.close();
       await palette.run("Partstream: Test Connection…");
+      await wizard.shows("Which connection shall be tested?");
+      await wizard.filter(REFUSED);
       await wizard.shows(/The API key is refused/);
       await screenshot("connection-4-refused-target");
       await wizard.choose(REFUSED);

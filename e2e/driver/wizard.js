@@ -62,6 +62,11 @@ export class Wizard {
     await this.#page.locator(`${WIDGET} .monaco-list-row`, { hasText: label }).first().click({ timeout });
   }
 
+  /** Leaves the rows that hold a text; a long list has no more rows than fit. */
+  async filter(text) {
+    await this.#palette.input.fill(text);
+  }
+
   async write(text) {
     await this.#palette.input.fill(text);
     await this.#page.keyboard.press("Enter");
