@@ -16,6 +16,7 @@ from partstream import (
     TruncatedStreamError,
     UnreadableStreamError,
     UpstreamFailureError,
+    UpstreamProtocolError,
     UpstreamTimeoutError,
     read_stream,
 )
@@ -27,6 +28,7 @@ from partstream.protocols.finding import LOOKED_AT, WireFinder
 from partstream.protocols.recording import read_recording
 from partstream.protocols.registry import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from recordings import FOLDER
 
@@ -180,6 +182,33 @@ def test_bytes_of_another_protocol_are_named_with_what_to_do(protocol: str) -> N
     assert isinstance(error, UnreadableStreamError)
     assert (error.like, error.got) == ("chat-completions", "an answer in Chat Completions")
     assert 'give protocol="chat-completions"' in str(error)
+
+
+WRITTEN = [one for one in BUILT_IN_PROTOCOLS if PROTOCOLS[one].write_response is not None]
+# Their chunks are alike, so one reads the other's.
+READS_TOO = {("ai-sdk", "ai-sdk-data"), ("ai-sdk-ui", "ai-gateway"), ("ai-gateway", "ai-sdk-ui")}
+# The lines of both are JSON, and the first chunk of the data stream's protocol may be any.
+KEEPS_ITS_ERROR = {("ollama", "ai-sdk-data")}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("protocol", BUILT_IN_PROTOCOLS)
+def test_an_answer_of_each_protocol_is_named_where_any_other_one_was_given(name: str, protocol: str) -> None:
+    row = PROTOCOLS[name]
+    usage = Usage(input_tokens=3, output_tokens=2, total_tokens=5)
+    stop = FinishReason(UnifiedFinishReason.STOP, None)
+    answer = [TextPart("Hello you"), Finish(outcome=Outcome.COMPLETED, reason=stop, usage=usage)]
+    data = frame_answer(row, write_answer(row, ASKED, answer, Reply("identity", 1)))
+    *parts, finish = read_stream([data], protocol=PROTOCOLS[protocol])
+    assert isinstance(finish, Finish)
+    if name == protocol or (name, protocol) in READS_TOO:
+        assert (parts, finish.error) == ([TextPart("Hello you")], None)
+    elif (name, protocol) in KEEPS_ITS_ERROR:
+        assert isinstance(finish.error, UpstreamProtocolError)
+    else:
+        assert not parts
+        assert isinstance(finish.error, UnreadableStreamError), finish.error
+        assert "give" in str(finish.error)
 
 
 def test_an_error_of_the_server_in_place_of_a_stream_is_said_in_its_words() -> None:

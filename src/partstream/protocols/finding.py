@@ -17,6 +17,7 @@ from partstream.errors import (
     TruncatedStreamError,
     UnreadableStreamError,
     UpstreamFailureError,
+    UpstreamProtocolError,
 )
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE
 from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
@@ -27,7 +28,6 @@ from partstream.protocols.claims import NamedEvent, Telling, claims_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.life import State
-from partstream.protocols.likeness import understood_nothing
 from partstream.protocols.registry import known_framings, loadable_protocols
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def explanation(
     Returns:
         The error that says it; None where nothing but the given one is known.
     """
-    if not understood_nothing(error) or isinstance(error, EventTooLargeError | ToolArgumentsError):
+    if isinstance(error, EventTooLargeError | ToolArgumentsError):
         return None
     expected = f"an answer in {row.shown_title}"
     if isinstance(error, TruncatedStreamError):
@@ -207,19 +207,37 @@ def explanation(
         finder.feed(head)
         finder.end()
         found = _error_of_no_events(head, expected) or _error_of_document(finder, row, head, expected)
+        if found is None and finder.events and not begun and finder.row is not None and finder.row.name != row.name:
+            found = _error_of_other_framing(head, row, expected)
         return found or _error_of_another(finder.events, finder.row, row, head, expected)
+    if error is not None and not isinstance(error, UpstreamProtocolError):
+        return None
     named = [(name, event) for name, data in begun if (event := _object(data) or begun_object(data)) is not None]
     events = [NamedEvent(name.decode(errors="replace"), event) for name, event in named]
     first = begun[0][1] if begun else b""
-    if not events and first:  # lines of another framing
-        finder = WireFinder()
-        finder.feed(first)
-        finder.end()
-        found = _error_of_no_events(first, expected)
-        return found or _error_of_another(finder.events, finder.row, row, first, expected)
+    if error is not None and not events and first:
+        return _error_of_no_events(first, expected) or _error_of_other_framing(first, row, expected)
     telling = Telling(list(loadable_protocols()[0].values()))
     like = next((sure for one in events if (sure := telling.add(one)) is not None), None)
     return _error_of_another(events, like, row, first, expected)
+
+
+def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> LanguageModelError | None:
+    """The error of a first event that is framed as another protocol's; None where it is like no protocol's."""
+    finder = WireFinder()
+    finder.feed(first + b"\n\n")
+    finder.end()
+    foreign = _error_of_foreign(finder.events, first, expected)
+    if foreign is not None or finder.row is None:
+        return foreign
+    like = finder.row if finder.row.name != row.name and claims_of(finder.row, finder.events).sure else None
+    return UnreadableStreamError(
+        got=_beginning_of(first) if like is None else f"an answer in {like.shown_title}",
+        expected=expected,
+        advice="give no protocol: the first events show it" if like is None else _advice(like),
+        like=None if like is None else like.name,
+        beginning=_text(first),
+    )
 
 
 def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected: str) -> LanguageModelError | None:
@@ -251,10 +269,14 @@ def _error_of_another(
     return UnreadableStreamError(
         got=f"an answer in {like.shown_title}",
         expected=expected,
-        advice=f'give protocol="{like.name}", or no protocol: the first events show it',
+        advice=_advice(like),
         like=like.name,
         beginning=_text(head),
     )
+
+
+def _advice(like: Protocol) -> str:
+    return f'give protocol="{like.name}", or no protocol: the first events show it'
 
 
 def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
