@@ -28,7 +28,6 @@ OF_OTHERS = {
     "--interface": "granian",
     "--partstream-baseline": "the plugin of pytest",
     "--partstream-target": "the plugin of pytest",
-    "--prefix": "npm",
     "--silent": "npm",
 }
 """Options that the pages name and that belong to other programs, each with whose it is."""

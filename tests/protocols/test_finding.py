@@ -20,6 +20,7 @@ from partstream import (
     UpstreamTimeoutError,
     read_stream,
 )
+from partstream.arguments import InvalidArgumentError
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, Outcome, Reply, StreamOutput
@@ -282,6 +283,12 @@ def test_a_failure_below_the_protocol_ends_an_answer_that_shows_none() -> None:
     assert finish.error is error
     assert reader.finished
     assert reader.end() == []
+
+
+@pytest.mark.parametrize("protocol", [None, 5, b"chat"])
+def test_what_is_no_protocol_is_refused_by_its_name(protocol: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"protocol: got .*, expected a name of PROTOCOLS"):
+        StreamReader(protocol)  # type: ignore[arg-type]
 
 
 def test_a_reader_that_was_ended_takes_no_bytes() -> None:

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.arguments import refuse
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.json_codec import (
     DECODE_ERRORS,
@@ -26,6 +27,7 @@ from partstream.json_codec import (
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
+from partstream.protocols.protocol import Protocol
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.sse import SHORT_EVENT
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.outputs import ResponseStream, Sink, StreamOutput
     from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import EndMark, Protocol
+    from partstream.protocols.protocol import EndMark
     from partstream.protocols.registry import ProtocolName
     from partstream.sse import ServerSentEvent
 
@@ -58,6 +60,7 @@ class StreamReader:
         paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
 
     Raises:
+        InvalidArgumentError: The protocol is neither a name nor a protocol.
         UnknownProtocolError: There is no protocol of that name; a `KeyError` too.
         ProtocolLoadError: An installed package promises the protocol, and it cannot be loaded.
 
@@ -120,7 +123,10 @@ class StreamReader:
         self._options = options
         self._closed = False
         self._ended = False
-        self._open(PROTOCOLS[name] if isinstance(name, str) else name, framing, paused)
+        row = PROTOCOLS[name] if isinstance(name, str) else name
+        if not isinstance(row, Protocol):
+            refuse("protocol", row, "a name of PROTOCOLS, such as 'chat-completions', or a Protocol")
+        self._open(row, framing, paused)
 
     def _open(self, row: Protocol, framing: Framing | None, paused: PausingStream | None = None) -> None:
         corner = row.read_response()
