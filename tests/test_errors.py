@@ -16,6 +16,7 @@ CLASSES = [
 EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UnknownModelError: {"model_id": "m", "known": ("a", "b")},
     errors.UnexpectedValueError: {"where": "input[2]", "got": "a number", "expected": "a list"},
+    errors.KeyNeededError: {"message": "The key of the forecast service."},
     errors.RequestNotExpressibleError: {"what": "audio", "where": "messages[0]", "expected": "text"},
     errors.UpstreamHTTPError: {"http_status": 503, "provider_message": "busy", "body": "{}", "retry_after": 2.0},
     errors.ContextLengthExceededError: {"model": "Large", "limit": 8, "count": 9, "http_status": 400},

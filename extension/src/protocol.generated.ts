@@ -91,6 +91,16 @@ export interface HubStandingResult {
 }
 
 /**
+ * A provider file asks for an API key; `source` names the file as the group or the configuration does.
+ *
+ * `hadKey` tells whether the provider had a key, which it wants replaced.
+ */
+export interface KeyNeed {
+  source: string;
+  hadKey: boolean;
+}
+
+/**
  * What is left of one budget.
  *
  * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
@@ -523,11 +533,13 @@ export interface RequestOptions {
 /**
  * A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
  *
- * `name` stands before the model ids (`name/id`); by default, it is the name of the file or module.
+ * `name` stands before the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
+ * key that the person has entered for it, in clear text: it is never logged.
  */
 export interface ProviderSource {
   source: string;
   name?: string | null;
+  apiKey?: string;
 }
 
 /**
@@ -612,7 +624,8 @@ export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | 
  *
  * `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
  * models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
- * person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same.
+ * person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same. `keyNeed` is there
+ * where the provider asks the person for a key, by `message`.
  */
 export interface ProviderError {
   provider: string;
@@ -620,6 +633,7 @@ export interface ProviderError {
   kind: ServerProblemKind;
   isLoadProblem?: boolean;
   code?: LanguageModelErrorCode;
+  keyNeed?: KeyNeed;
 }
 
 /**
@@ -730,7 +744,8 @@ export interface CancelParams {
 /**
  * The data of the error `LanguageModelFailed`; an unknown field is null.
  *
- * `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds.
+ * `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds. `keyNeed`
+ * is there where the provider asks the person for a key, by `message`.
  */
 export interface ErrorData {
   code: LanguageModelErrorCode;
@@ -740,6 +755,7 @@ export interface ErrorData {
   providerCode: string | null;
   httpStatus: number | null;
   retryAfter: number | null;
+  keyNeed?: KeyNeed;
 }
 
 /** Requests to the sidecar. */

@@ -121,7 +121,7 @@ class RequestOptions:
         model_configuration: The person's choices for the model in VS Code (reasoning effort, ...), by name.
         request_initiator: The id of the extension that sends the request, or None.
         configuration: The keys and values of the group in VS Code that the provider answers for, its API key included;
-            empty outside of a group. No `repr` shows it.
+            outside of a group only the key that the person has entered. No `repr` shows it.
 
     Raises:
         InvalidArgumentError: An argument has another type.

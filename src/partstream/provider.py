@@ -253,7 +253,7 @@ class LanguageModelChatProvider(ABC):
 
         Args:
             silent: Whether the provider must not ask the person for anything, such as a key. A provider without its key
-                raises :meth:`LanguageModelError.no_permissions`, whose message VS Code shows in the row of the group.
+                raises :class:`KeyNeededError` in both cases: VS Code then asks for the key where it may.
             token: Cancelled when the host no longer waits for the list.
         """
 

@@ -7,6 +7,7 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     PartstreamError
     ├── LanguageModelError                  a request to a model failed; has a `code`
     │   ├── UnknownModelError               no provider offers the model (code NotFound)
+    │   ├── KeyNeededError                  a provider asks the person for an API key (code NoPermissions)
     │   ├── RequestNotExpressibleError      the upstream's protocol has no form for something in the request
     │   └── UpstreamError                   the upstream is to blame
     │       ├── UpstreamHTTPError           the upstream answered with an error status
@@ -47,6 +48,7 @@ from partstream.errors.callers import (
 )
 from partstream.errors.requests import (
     InvalidRequestError,
+    KeyNeededError,
     RequestNotExpressibleError,
     ToolRoundLimitError,
     UnknownModelError,
@@ -87,6 +89,7 @@ __all__ = [
     "EmptyStreamError",
     "EventTooLargeError",
     "InvalidRequestError",
+    "KeyNeededError",
     "LanguageModelError",
     "LanguageModelErrorCode",
     "PartstreamError",

@@ -8,6 +8,7 @@ from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode, 
 
 __all__ = [
     "InvalidRequestError",
+    "KeyNeededError",
     "RequestNotExpressibleError",
     "ToolRoundLimitError",
     "UnknownModelError",
@@ -45,6 +46,22 @@ class UnknownModelError(LanguageModelError):
         super().__init__(f"{got}; known models: {have}{more}", LanguageModelErrorCode.NOT_FOUND)
         self.model_id = model_id
         self.known = known
+
+
+class KeyNeededError(LanguageModelError):
+    """The provider needs an API key, or another one than it has got; has the code `NoPermissions`.
+
+    Raised by a provider, it asks the person for the key: VS Code shows the message in a box, and keeps the key.
+
+    Example:
+        >>> from partstream import KeyNeededError
+        >>> error = KeyNeededError("The key of the forecast service, from its page of accounts.")
+        >>> str(error.code)
+        'NoPermissions'
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, LanguageModelErrorCode.NO_PERMISSIONS)
 
 
 class RequestNotExpressibleError(LanguageModelError):

@@ -484,6 +484,55 @@ def test_a_provider_without_its_key_says_so_and_knows_whether_it_may_ask(write, 
         assert (error["message"], error["code"]) == (said, "NoPermissions")
 
 
+ASKING = """
+from partstream import KeyNeededError, LanguageModelChatInformation, LanguageModelChatProvider, TextPart
+
+class WrongKeyError(KeyNeededError):
+    pass
+
+class Shop(LanguageModelChatProvider):
+    async def provide_language_model_chat_information(self, silent, token, configuration=None):
+        if configuration.get("apiKey") != "sk-of-the-shop":
+            raise WrongKeyError(f"Not with {configuration.get('apiKey')}: enter the key of the shop.")
+        return [LanguageModelChatInformation("shop", "Shop", "shop", "1", 8000, 1000)]
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        if text_of(messages[0]) == "wrong":
+            raise WrongKeyError(f"{options.configuration['apiKey']} has run out.")
+        progress.report(TextPart(f"a key of {len(options.configuration['apiKey'])} characters"))
+
+    async def provide_token_count(self, model, text, token):
+        return 1
+"""
+
+
+@pytest.mark.parametrize("is_group", [True, False])
+@pytest.mark.parametrize(("key", "said"), [(None, "None"), ("sk-of-another-shop", "[redacted]")])
+def test_a_provider_asks_for_a_key_and_says_whether_it_had_one(write, is_group, key, said):
+    source = str(write(ASKING))
+    given = {} if key is None else {"apiKey": key}
+    group = {"id": "g", "configuration": {"provider": source, **given}} if is_group else None
+    own = [] if is_group else [{"source": source, **given}]
+    with running(*own) as sidecar:
+        result = sidecar.information(group)
+        assert result["models"] == []
+        [error] = result["errors"]
+        assert error["keyNeed"] == {"source": source, "hadKey": key is not None}
+        assert (error["message"], error["code"]) == (f"Not with {said}: enter the key of the shop.", "NoPermissions")
+        if key is not None:
+            assert key not in str(sidecar.messages) + sidecar.errors
+
+
+def test_a_provider_of_the_settings_gets_its_key_and_may_ask_for_another_in_an_answer(write):
+    source = str(write(ASKING))
+    with running({"source": source, "name": "own", "apiKey": "sk-of-the-shop"}) as sidecar:
+        assert sidecar.ask("own/shop", "hi") == "a key of 14 characters"
+        error = sidecar.wait(sidecar.respond("own/shop", "wrong")).error
+        assert error["data"]["keyNeed"] == {"source": source, "hadKey": True}
+        assert error["data"]["message"] == "[redacted] has run out."
+        assert "sk-of-the-shop" not in str(sidecar.messages) + sidecar.errors
+
+
 ANSWERS = """
 @chat_model(name="Answers")
 async def provider(messages, options):

@@ -44,12 +44,14 @@ class ProviderFailedError(PartstreamError):
     Attributes:
         provider: The provider's name.
         error: The provider's error.
+        key_need: What the provider asks the person for; None where it asks for no key.
     """
 
-    def __init__(self, provider: str, error: BaseException) -> None:
+    def __init__(self, provider: str, error: BaseException, key_need: wire.KeyNeed | None = None) -> None:
         super().__init__(sentence(error, provider))
         self.provider = provider
         self.error = error
+        self.key_need = key_need
 
 
 class ProviderLoadError(ProviderFailedError):
@@ -131,6 +133,8 @@ def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
     code: wire.LanguageModelErrorCode = _code(failure.error).value
     if code != "Unspecified":
         error["code"] = code
+    if failure.key_need is not None:
+        error["keyNeed"] = failure.key_need
     return error
 
 
@@ -138,7 +142,7 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
     """The data of the error response; a field of the error that has the wrong type or is out of range is unknown."""
     error = failure.error
     facts = upstream_facts(error)
-    return {
+    data: wire.ErrorData = {
         "code": _code(error).value,
         "message": sentence(error, failure.provider),
         "kind": type(error).__name__,
@@ -147,6 +151,9 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
         "httpStatus": facts.http_status,
         "retryAfter": facts.retry_after,
     }
+    if failure.key_need is not None:
+        data["keyNeed"] = failure.key_need
+    return data
 
 
 def _code(error: BaseException) -> LanguageModelErrorCode:

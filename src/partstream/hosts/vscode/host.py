@@ -258,8 +258,9 @@ class ProviderHost:
     def _hosted(self) -> list[HostedProvider]:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
-    def _host_source(self, name: str, source: str) -> HostedProvider:
-        return self._host(None, name, name, self._loader_of(source))
+    def _host_source(self, name: str, source: wire.ProviderSource) -> HostedProvider:
+        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else _NO_CONFIGURATION
+        return self._host(None, name, name, self._loader_of(source["source"]), given, source["source"])
 
     def _loader_of(self, source: str) -> SourceLoader:
         return SourceLoader(source, lambda: self._surroundings.tokens.open()[0])
@@ -270,7 +271,7 @@ class ProviderHost:
         if isinstance(source, str) and source:
             name = group.get("name") or default_name(source)
             said = {key: value for key, value in configuration.items() if key != PROVIDER_KEY}
-            return self._host(group["id"], "", name, self._loader_of(source), said)
+            return self._host(group["id"], "", name, self._loader_of(source), said, source)
         gateway = GatewayLoader(configuration, self._surroundings, group.get("name"))
         return self._host(group["id"], "", gateway.name, gateway)
 
@@ -281,6 +282,7 @@ class ProviderHost:
         name: str,
         loader: ProviderLoader,
         configuration: Mapping[str, Any] = _NO_CONFIGURATION,
+        source: str = "",
     ) -> HostedProvider:
         loads = count()
 
@@ -299,6 +301,7 @@ class ProviderHost:
             lambda ids: self._listener.token_counts_did_change(group, [_qualified(prefix, one) for one in ids]),
             did_load,
             configuration,
+            source,
         )
 
     def _of_group(self, group: wire.Group) -> HostedProvider:
@@ -380,16 +383,16 @@ class ProviderHost:
         return hosted, generation, model
 
 
-def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, str]]:
+def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, wire.ProviderSource]]:
     """The sources with unique names; a further source of the same name gets a number."""
-    named: dict[str, str] = {}
+    named: dict[str, wire.ProviderSource] = {}
     for source in sources:
         wanted = (source.get("name") or default_name(source["source"])).replace("/", "-")
         name, number = wanted, 1
         while name in named:
             number += 1
             name = f"{wanted}-{number}"
-        named[name] = source["source"]
+        named[name] = source
     return list(named.items())
 
 

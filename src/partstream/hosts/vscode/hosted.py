@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import sequence_of
 from partstream.error_facts import with_facts
-from partstream.errors import CallerError, UnknownModelError
+from partstream.errors import CallerError, KeyNeededError, UnknownModelError
 from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.hosts.vscode.failures import (
     ProviderFailedError,
@@ -128,7 +128,7 @@ class HostedProvider:
 
     Attributes:
         name: The provider's name in logs and errors.
-        configuration: The keys and values of the group; empty for a provider of the settings.
+        configuration: The keys and values of the group; for a provider of the settings the key alone, if it has one.
 
     Args:
         name: The provider's name in logs and errors.
@@ -137,6 +137,7 @@ class HostedProvider:
         on_did_correct: Called with the ids of models whose counts of texts have changed.
         on_did_load: Called after each load, with the problem if the source could not be loaded.
         configuration: The keys and values of the group, for a provider whose list depends on them.
+        source: The source of the person's own provider, as the settings or the group name it.
     """
 
     def __init__(
@@ -147,8 +148,10 @@ class HostedProvider:
         on_did_correct: Callable[[list[str]], None] = lambda ids: None,
         on_did_load: Callable[[wire.LoadProblem | None], None] = lambda problem: None,
         configuration: Mapping[str, Any] = _NO_CONFIGURATION,
+        source: str = "",
     ) -> None:
         self.name = name
+        self._source = source
         self._loader = loader
         self._on_did_load = on_did_load
         self.configuration = configuration
@@ -254,7 +257,10 @@ class HostedProvider:
     def _as_failure(
         self, error: BaseException, kind: type[ProviderFailedError] = ProviderFailedError
     ) -> ProviderFailedError:
-        failure = kind(self.name, error)
+        need: wire.KeyNeed | None = None
+        if isinstance(error, KeyNeededError):
+            need = {"source": self._source, "hadKey": bool(self.configuration.get("apiKey"))}
+        failure = kind(self.name, error, need)
         failure.__cause__ = error
         return failure
 

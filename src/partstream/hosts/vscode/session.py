@@ -271,6 +271,8 @@ class Session:
                 versions,
             )
         configuration = params["configuration"]
+        for source in configuration["providers"]:
+            self._redactor.learn_secret(source.get("apiKey", ""))
         surroundings = GatewaySurroundings(editor_settings(configuration), self._redactor.learn_secret)
         self._host = ProviderHost(configuration["providers"], self._announcements, self._recordings, surroundings)
         self._recordings.begin(params["vscodeVersion"])

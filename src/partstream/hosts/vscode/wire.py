@@ -17,7 +17,7 @@ from partstream.hosts.vscode.wire_examinations import (
     HarnessSettings,
     ShownFinding,
 )
-from partstream.hosts.vscode.wire_groups import ForgetGroupParams, Group, HubStandingParams, HubStandingResult
+from partstream.hosts.vscode.wire_groups import ForgetGroupParams, Group, HubStandingParams, HubStandingResult, KeyNeed
 from partstream.hosts.vscode.wire_hubs import HubBudget, HubStanding, JoinedHub, JoinHubParams, JoinHubResult
 from partstream.hosts.vscode.wire_loads import LoadProblem, ProviderDidLoadParams
 from partstream.hosts.vscode.wire_recordings import (
@@ -96,6 +96,7 @@ __all__ = [
     "JoinHubParams",
     "JoinHubResult",
     "JoinedHub",
+    "KeyNeed",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelErrorCode",
@@ -230,11 +231,13 @@ class RequestOptions(TypedDict):
 class ProviderSource(TypedDict):
     """A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
 
-    `name` stands before the model ids (`name/id`); by default, it is the name of the file or module.
+    `name` stands before the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
+    key that the person has entered for it, in clear text: it is never logged.
     """
 
     source: str
     name: NotRequired[str | None]
+    apiKey: NotRequired[str]
 
 
 class SidecarConfiguration(TypedDict):
@@ -327,7 +330,8 @@ class ProviderError(TypedDict):
 
     `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
     models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
-    person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same.
+    person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same. `keyNeed` is there
+    where the provider asks the person for a key, by `message`.
     """
 
     provider: str
@@ -335,6 +339,7 @@ class ProviderError(TypedDict):
     kind: ServerProblemKind
     isLoadProblem: NotRequired[bool]
     code: NotRequired[LanguageModelErrorCode]
+    keyNeed: NotRequired[KeyNeed]
 
 
 class InformationResult(TypedDict):
@@ -459,7 +464,8 @@ class CancelParams(TypedDict):
 class ErrorData(TypedDict):
     """The data of the error `LanguageModelFailed`; an unknown field is null.
 
-    `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds.
+    `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds. `keyNeed`
+    is there where the provider asks the person for a key, by `message`.
     """
 
     code: LanguageModelErrorCode
@@ -469,3 +475,4 @@ class ErrorData(TypedDict):
     providerCode: str | None
     httpStatus: int | None
     retryAfter: float | None
+    keyNeed: NotRequired[KeyNeed]

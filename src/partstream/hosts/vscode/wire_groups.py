@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 
 from partstream.hosts.vscode.wire_hubs import HubStanding
 
-__all__ = ["ForgetGroupParams", "Group", "HubStandingParams", "HubStandingResult"]
+__all__ = ["ForgetGroupParams", "Group", "HubStandingParams", "HubStandingResult", "KeyNeed"]
 
 
 class Group(TypedDict):
@@ -23,6 +23,16 @@ class Group(TypedDict):
     id: str
     name: NotRequired[str]
     configuration: dict[str, Any]
+
+
+class KeyNeed(TypedDict):
+    """A provider file asks for an API key; `source` names the file as the group or the configuration does.
+
+    `hadKey` tells whether the provider had a key, which it wants replaced.
+    """
+
+    source: str
+    hadKey: bool
 
 
 class HubStandingParams(TypedDict):
