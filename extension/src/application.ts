@@ -30,6 +30,7 @@ import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
 import { everywhereCommands } from "./vscodeEverywhere";
 import { createFirstSteps } from "./vscodeFirstSteps";
+import { createKeys } from "./vscodeKeys";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
@@ -98,6 +99,7 @@ export class Application {
     failed: (error) => this.#show(sentenceOf(error)),
     log: this.#log.info,
   });
+  readonly #keys: ReturnType<typeof createKeys>;
   readonly #firstSteps: ReturnType<typeof createFirstSteps>;
   readonly #hubs: ReturnType<typeof createHubs>;
   readonly #children = new Children();
@@ -105,6 +107,14 @@ export class Application {
   readonly #events = new Spacing(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
 
   constructor(private readonly context: ExtensionContext) {
+    this.#keys = createKeys({
+      context,
+      hide: (apiKey) => this.#redactor.rememberConfiguration({ apiKey }),
+      redact: (text) => this.#redactor.redact(text),
+      inform: api.inform,
+      changed: (isOfSettings) => (isOfSettings ? this.#backend.reconsider() : this.#events.request()),
+      log: this.#log.warning,
+    });
     this.#backend = new Backend<Sidecar>(
       {
         surroundings: planSurroundings({
@@ -112,6 +122,7 @@ export class Application {
           news: this.#settingsNews,
           warn: this.#log.warning,
           remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
+          keys: this.#keys.keys,
         }),
         start: (plan, start) => this.#start(plan, start),
         storage: context.globalState,
@@ -142,6 +153,7 @@ export class Application {
       ...this.#answerParts.disposables,
       ...this.#troubles.disposables,
       ...this.#hubs.disposables,
+      ...this.#keys.disposables,
       ...this.#firstSteps.disposables,
       api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
@@ -168,13 +180,20 @@ export class Application {
     changed: this.#events.request,
     otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
     failed: (group, sentence, error) =>
-      this.#processNews.listFailed(group !== null, sentence, error, this.#backend.state === "running"),
+      this.#processNews.listFailed(
+        group !== null || this.#keys.keys.asksBy(error),
+        sentence,
+        error,
+        this.#backend.state === "running",
+      ),
     forgotten: (groupId) => {
       this.#loadProblems.problems.forget(groupId);
       this.#hubs.budgets.forgotten(groupId);
       this.#troubles.item.refresh();
     },
     hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
+    keyNeeded: (group, failed, silent) =>
+      void this.#keys.keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
     counted: (groups) => void this.#firstSteps.addModels.counted(groups),
     fetched: () => {
       this.#troubles.item.refresh();
@@ -191,6 +210,7 @@ export class Application {
     "partstream.help": () => help(this.context.extensionUri),
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
+    "partstream.enterKey": () => this.#keys.keys.run(),
     "partstream.stopAnswers": () => this.#harness.stopAll(),
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
@@ -233,6 +253,7 @@ export class Application {
         this.#redactor.rememberConfiguration(configuration);
         return resolveConfiguration(configuration, api.trustedFolder());
       },
+      keys: this.#keys.keys,
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
       addModels: () => setImmediate(() => void this.#firstSteps.addModels.run()),
       harness: this.#harness,

@@ -8,7 +8,7 @@ import { type SidecarError, SidecarNotAskedError } from "./errors";
 import { type Plan, Planner, type Surroundings } from "./launch";
 import type { State } from "./lifecycle";
 import { ModelList, type ModelListListener } from "./modelList";
-import type { Group, InformationResult } from "./protocol.generated";
+import type { Group, InformationResult, ProviderError } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Sidecar } from "./sidecar";
 import type { Storage } from "./storedLists";
@@ -28,6 +28,8 @@ export interface BackendListener extends ModelListListener {
   started(): void;
   /** A group has listed its models; whether its server is a hub. */
   hubListed(group: Group, isHub: boolean): void;
+  /** A provider needs a key for its list; whether the list was asked for without a word to the person. */
+  keyNeeded(group: Group | null, failed: ProviderError, silent: boolean): void;
   /** What was considered leaves the process as it is. */
   unchanged(): void;
   /** The sidecar crashed, could not be started, or was refused. */
@@ -124,6 +126,7 @@ export class Backend<Process extends Serving> {
   async #list(group: Group | null, silent: boolean): Promise<InformationResult> {
     const list = await this.use((process) => process.request("languageModels/information", { group, silent }));
     if (group && list.models.length > 0) this.listener.hubListed(group, list.isHub === true);
+    for (const error of list.errors) if (error.keyNeed) this.listener.keyNeeded(group, error, silent);
     return list;
   }
 

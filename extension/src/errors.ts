@@ -76,6 +76,8 @@ export interface Asked {
   readonly hasHistory: boolean;
   /** Whether a model server of a group was asked, whose key a person can update. */
   readonly isOfServer: boolean;
+  /** Whether the provider asks for a key that the person can enter by our command. */
+  readonly canEnterKey: boolean;
 }
 
 /** The errors of an answer that began and went wrong: what came of it says where. */
@@ -134,7 +136,8 @@ export function toHostError(error: unknown, asker: Asker, errors: LanguageModelE
   const data = errorData(error);
   const message = data?.message ?? sentenceOf(error);
   if (asker !== "program") {
-    return Object.assign(new Error(withHint(message, data ? hintOn(data, asker, asked) : "")), {
+    const keyHint = asked.canEnterKey ? l10n.t('; run "Partstream: Enter Key…"') : undefined;
+    return Object.assign(new Error(withHint(message, keyHint ?? (data ? hintOn(data, asker, asked) : ""))), {
       stack: "",
       cause: data,
       ...(data && { code: data.code }),

@@ -17,7 +17,7 @@ export interface Plan {
 
 export interface Surroundings {
   readonly candidates: (abandoned: Abandoned) => AsyncIterable<Candidate>;
-  readonly configuration: () => SidecarConfiguration;
+  readonly configuration: () => SidecarConfiguration | Promise<SidecarConfiguration>;
   readonly folder: () => string | undefined;
   readonly run: Run;
   /** Whether a program is there; one that is only a name is looked up on the PATH. */
@@ -95,11 +95,12 @@ export class Planner {
     const { candidates, configuration, folder, run, searched } = this.surroundings;
     this.#plan = undefined;
     // Read before the search: a change during it makes a new plan.
-    const settings = { configuration: configuration(), folder: folder() };
+    const settings = { folder: folder(), configuration: await configuration() };
     const given = new Promise<undefined>((resolve) => {
       abandoned.addEventListener("abort", () => resolve(undefined), { once: true });
     });
-    const search = await Promise.race([findPython(candidates(abandoned), run, abandoned), given]);
+    const searching = abandoned.aborted ? undefined : findPython(candidates(abandoned), run, abandoned);
+    const search = await Promise.race([searching, given]);
     if (!search || abandoned.aborted) return undefined;
     this.#search = search;
     this.#plan = search.python && { python: search.python, ...settings };

@@ -1,5 +1,6 @@
 /** What the plan of a start is made of here: VS Code's settings and folder, and the programs of this machine. */
 import { isThere, type Plan, type Surroundings } from "./launch";
+import type { ProviderKeys } from "./providerKeys";
 import { candidatesInOrder, namedInterpreter, type Run } from "./python";
 import { resolveNetwork, resolveProviders, resolvePython } from "./settings";
 import type { SettingsNews } from "./settingsNews";
@@ -11,6 +12,7 @@ export interface PlanParts {
   readonly warn: (sentence: string) => void;
   /** Hears of each configuration, because it may hold secrets. */
   readonly remember: (configuration: Readonly<Record<string, unknown>>) => void;
+  readonly keys: Pick<ProviderKeys, "sources">;
 }
 
 export function planSurroundings(parts: PlanParts): Surroundings {
@@ -31,11 +33,9 @@ export function planSurroundings(parts: PlanParts): Surroundings {
   };
 }
 
-function configuration({ news, warn, remember }: PlanParts): Plan["configuration"] {
+async function configuration({ news, warn, remember, keys }: PlanParts): Promise<Plan["configuration"]> {
   const network = resolveNetwork(api.readNetwork(), warn);
   remember(network); // The proxy's URL may hold a password.
-  return {
-    providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), news.leftOut),
-    ...network,
-  };
+  const providers = resolveProviders(api.readSettings().providers, api.trustedFolder(), news.leftOut);
+  return { providers: await keys.sources(providers), ...network };
 }

@@ -1,17 +1,18 @@
 /** The `LanguageModelChatProvider` that VS Code calls; the sidecar answers. */
-import { createHash } from "node:crypto";
 import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
 import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./conversion";
-import { type Asked, type Asker, askerOf, type LanguageModelErrorClass, toHostError } from "./errors";
+import { type Asked, type Asker, askerOf, errorData, type LanguageModelErrorClass, toHostError } from "./errors";
 import type { Harness, HarnessAnswer } from "./harness";
 import { type Model, toModels } from "./modelInformation";
 import type { GroupNames } from "./groupNames";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
+import type { ProviderKeys } from "./providerKeys";
 import type { Group, RequestOptions, ResponseParams, ResponsePart, ResponseResult } from "./protocol.generated";
+import { groupId } from "./settings";
 import type { Sidecar } from "./sidecar";
 import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
@@ -39,6 +40,8 @@ export interface ProviderParts {
   readonly thinkingFallback: () => ThinkingFallback;
   /** The group's configuration for the sidecar; also registers the group's secrets, so that no log shows them. */
   readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+  /** Knows the keys of the person's own providers. */
+  readonly keys: Pick<ProviderKeys, "configured" | "isNeeded">;
   readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
   /** Remembers failed requests of the Copilot harness, and stops its answers. */
   readonly harness: Pick<Harness, "begin">;
@@ -78,7 +81,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       twins.beginRound();
       await groupNames.beginRound();
     }
-    const group = configuration ? this.#group(configuration) : null;
+    const group = configuration ? await this.#group(configuration) : null;
     const list = await models.models(group, silent);
     if (!group) return toModels(list, group, log);
     return toModels(list, group, log, twins.shownIds(group), this.parts.budget(group.id));
@@ -119,7 +122,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     } catch (error) {
       if (run.token.isCancellationRequested) return;
       pacer.end();
-      const shown = toHostError(error, asker, this.parts.errors, asked(model, messages));
+      const shown = toHostError(error, asker, this.parts.errors, await this.#asked(error, model, messages));
       run.failed(error, shown);
       throw shown;
     } finally {
@@ -180,18 +183,26 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     return { ...options, tools: [] };
   }
 
-  #group(configuration: Readonly<Record<string, unknown>>): Group {
-    const sent = this.parts.configuration(configuration);
-    const name = this.parts.groupNames.next(configuration);
-    // The name is no part of the id: it is not always known. The API key is part of the id, because it may determine the models.
-    const id = createHash("sha256").update(JSON.stringify(sent)).digest("hex").slice(0, 16);
-    return { id, ...(name !== undefined && { name }), configuration: sent };
+  async #group(configuration: Readonly<Record<string, unknown>>): Promise<Group> {
+    const { configuration: toSent, groupNames, keys } = this.parts;
+    const given = toSent(configuration);
+    const name = groupNames.next(configuration);
+    const sent = await keys.configured(given, name);
+    return { id: groupId(sent), ...(name !== undefined && { name }), configuration: sent };
   }
-}
 
-function asked(model: Model, messages: readonly vscode.LanguageModelChatRequestMessage[]): Asked {
-  const hasHistory = messages.some(({ role }) => (role as number) === ASSISTANT);
-  return { hasHistory, isOfServer: model.group !== null && !("provider" in model.group.configuration) };
+  async #asked(
+    error: unknown,
+    { group }: Model,
+    messages: readonly vscode.LanguageModelChatRequestMessage[],
+  ): Promise<Asked> {
+    const data = errorData(error);
+    return {
+      hasHistory: messages.some(({ role }) => (role as number) === ASSISTANT),
+      isOfServer: group !== null && !("provider" in group.configuration),
+      canEnterKey: data !== undefined && (await this.parts.keys.isNeeded(group, data)),
+    };
+  }
 }
 
 function toRequestOptions(options: ResponseOptions): RequestOptions {

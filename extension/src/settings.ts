@@ -1,4 +1,5 @@
 /** Reads the settings and the groups, and converts them for the sidecar. */
+import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as l10n from "@vscode/l10n";
@@ -134,6 +135,14 @@ export function resolveConfiguration(
     throw new Error(l10n.t`The provider file ${provider} has a relative path, which needs an open, trusted folder.`);
   }
   return { ...given, provider: resolved };
+}
+
+/**
+ * The id of a group with this configuration for the sidecar. The name is no part of it: it is not always known. The API
+ * key is part of it, because it may determine the models.
+ */
+export function groupId(configuration: Readonly<Record<string, unknown>>): string {
+  return createHash("sha256").update(JSON.stringify(configuration)).digest("hex").slice(0, 16);
 }
 
 /** An empty text is as good as none, because the dialog leaves them behind; but for some settings it is a value. */

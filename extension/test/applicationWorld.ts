@@ -55,6 +55,8 @@ beforeEach(async () => {
     items: new Map(),
     questions: [],
     pasted: undefined,
+    boxes: [],
+    secrets: new Map(),
     browsed: [],
     problems: [],
     shown: undefined,
@@ -86,6 +88,15 @@ export function start(
     extensionUri: { fsPath: folder },
     globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
     extension: { id: "partstream.partstream", packageJSON: { version: "0.1.0", ...manifest } },
+    secrets: {
+      get: (key: string) => Promise.resolve(world.secrets.get(key)),
+      store: (key: string, value: string) => {
+        world.secrets.set(key, value);
+        world.secretsChanged.fire({ key });
+        return Promise.resolve();
+      },
+      onDidChange: world.secretsChanged.event,
+    },
     globalState: {
       get: (key: string) => stored[key],
       update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),
@@ -109,13 +120,23 @@ export async function models(provider: PartstreamProvider): Promise<string[]> {
 const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
 
 /** Has a question answered. */
-export async function answer(provider: PartstreamProvider, source?: string, asked?: Model): Promise<void> {
+export async function answer(
+  provider: PartstreamProvider,
+  source?: string,
+  asked?: Model,
+  options: object = { toolMode: 1 },
+): Promise<void> {
   const [first] = await provider.provideLanguageModelChatInformation({ silent: true });
   const listed = asked ?? first;
   assert.ok(listed);
   const model = source === undefined ? listed : { ...listed, source };
-  const options = { toolMode: 1 } as never;
-  await provider.provideLanguageModelChatResponse(model, HELLO, options, { report: () => 0 }, new TokenSource().token);
+  await provider.provideLanguageModelChatResponse(
+    model,
+    HELLO,
+    options as never,
+    { report: () => 0 },
+    new TokenSource().token,
+  );
 }
 
 /** Closes the window, as VS Code does. */

@@ -124,6 +124,7 @@ export class World {
       started: () => undefined,
       unchanged: () => undefined,
       hubListed: () => undefined,
+      keyNeeded: () => undefined,
       processFailed: (error) => this.told.push(error.message),
       changed: () => this.changes++,
       otherModels: () => undefined,

@@ -6,7 +6,7 @@
 import { hubOf, serveHubs, spendDollar } from "./fakeHubs";
 import { DIAGNOSTICS } from "./fakeDiagnostics";
 import { serveExaminations } from "./fakeExaminations";
-import { knowFiles, loadFiles } from "./fakeFiles";
+import { gateOf, knowFiles, loadFiles } from "./fakeFiles";
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
   ErrorCode,
@@ -181,6 +181,10 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     await say(progressToken, "partial ", "text");
     throw new ResponseError(ErrorCode.LanguageModelFailed, FAILURE.message, FAILURE);
   },
+  "wants a key": () => {
+    const keyNeed = { source: "/models/gated.py", hadKey: false };
+    throw new ResponseError(ErrorCode.LanguageModelFailed, "No key.", { ...FAILURE, message: "No key.", keyNeed });
+  },
   "too long": () => {
     const message = "the conversation is too long for Echo";
     throw new ResponseError(ErrorCode.LanguageModelFailed, message, {
@@ -226,7 +230,7 @@ connection.onRequest("languageModels/information", ({ group }: InformationParams
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   if (!group) loadFiles(connection);
   void connection.sendNotification("languageModels/didChange", { group: null });
-  return { models: [MODEL], errors: [], ...hubOf(group) };
+  return gateOf(group) ?? { models: [MODEL], errors: [], ...hubOf(group) };
 });
 connection.onNotification("setLogLevel", ({ level }: SetLogLevelParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: `the level is ${level}` });

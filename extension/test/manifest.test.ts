@@ -77,6 +77,7 @@ test("answers are looked at and recorded, and hubs are joined, in trusted folder
   assert.equal(enablement["partstream.inspectLastAnswer"], "isWorkspaceTrusted");
   assert.equal(enablement["partstream.recordNextAnswer"], "isWorkspaceTrusted && !partstream.isRecording");
   assert.equal(enablement["partstream.joinHub"], "isWorkspaceTrusted");
+  assert.equal(enablement["partstream.enterKey"], "isWorkspaceTrusted");
   assert.equal(enablement["partstream.cancelRecording"], "partstream.isRecording");
 });
 

@@ -41,7 +41,7 @@ test("in the chat a key that a server refuses says where to update it, and a bus
   };
   const said = (facts: Partial<ErrorData>, isOfServer: boolean): string => {
     const error = new ResponseError(ErrorCode.LanguageModelFailed, data.message, { ...data, ...facts });
-    return toHostError(error, "chat", ERRORS, { hasHistory: false, isOfServer }).message;
+    return toHostError(error, "chat", ERRORS, { hasHistory: false, isOfServer, canEnterKey: false }).message;
   };
   assert.equal(
     said({}, true),

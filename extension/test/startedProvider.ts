@@ -69,6 +69,11 @@ export function start(
     errors: ERRORS,
     thinkingFallback: () => "off",
     configuration: (configuration) => ({ ...configuration }),
+    keys: {
+      configured: (configuration) => Promise.resolve(configuration),
+      isNeeded: () => Promise.resolve(false),
+      ...parts.keys,
+    },
     groupNames: { beginRound: () => Promise.resolve(), next: () => undefined, ...parts.groupNames },
     addModels: () => parts.addModels?.(),
     harness,

@@ -11,6 +11,13 @@ interface Serializer {
   deserializeWebviewPanel: (panel: Panel) => Promise<void>;
 }
 
+interface InputBoxOptions {
+  readonly title: string;
+  readonly prompt: string;
+  readonly password: boolean;
+  readonly validateInput?: (text: string) => string | undefined;
+}
+
 /** What the window is like. */
 export const world = {
   settings: {} as Record<string, unknown>,
@@ -55,6 +62,11 @@ export const world = {
   questions: [] as string[],
   /** What the person pastes where a link is asked for. */
   pasted: undefined as string | undefined,
+  /** The boxes that asked for a text: the title, what is asked, and whether the text is hidden. */
+  boxes: [] as string[],
+  /** VS Code's secret storage, and what tells of its changes. */
+  secrets: new Map<string, string>(),
+  secretsChanged: new EventEmitter<{ key: string }>(),
   /** The pages that were opened in the browser. */
   browsed: [] as string[],
   /** The problems of all files. */
@@ -190,8 +202,10 @@ export const window = {
     world.questions.push(`${message}\n${detail}`);
     return Promise.resolve(buttons.find((button) => world.choices.includes(button)));
   },
-  showInputBox: ({ validateInput }: { validateInput: (text: string) => string | undefined }) =>
-    Promise.resolve(validateInput(world.pasted ?? "") === undefined ? world.pasted : undefined),
+  showInputBox: ({ validateInput, title, prompt, password }: InputBoxOptions) => {
+    world.boxes.push(`${title}: ${prompt}${password ? " (hidden)" : ""}`);
+    return Promise.resolve(validateInput?.(world.pasted ?? "") === undefined ? world.pasted : undefined);
+  },
   withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
     work(undefined, world.progress.token),
   registerUriHandler: ({ handleUri }: { handleUri: (typeof world)["openUri"] }) => {
