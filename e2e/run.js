@@ -26,6 +26,7 @@ import { SETTINGS_EDITOR_CHECKS } from "./checks/settingsEditor.js";
 import { missingTexts } from "./driver/agentHostTexts.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { Harness } from "./driver/harness.js";
+import { PROVIDER_KEY_CHECKS } from "./checks/providerKeys.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
@@ -69,6 +70,7 @@ const RUNS = [
       ...AGENT_CHECKS,
       ...HUB_CHECKS,
       ...NEW_PROVIDER_CHECKS,
+      ...PROVIDER_KEY_CHECKS,
       ...ENDING_CHECKS,
     ],
   },

@@ -88,7 +88,7 @@ export const GROUP_CHECKS = [
     async run({ panel, models, server, screenshot }) {
       await panel.newChat();
       await panel.pickModel(FORECAST.model);
-      assert.match(await panel.ask("Which city?"), /needs a key: choose Update API Key at the gear/);
+      assert.match(await panel.ask("Which city?"), /needs the key of its service; run "Partstream: Enter Key/);
       await screenshot("group-without-key");
       await models.open();
       await models.updateKey(FORECAST.group, KEY_OF_FORECAST);
