@@ -5,6 +5,7 @@ import { until } from "../driver/wait.js";
 import { FORECAST, MODEL, NAMED } from "./configuration.js";
 
 const KEY_OF_FORECAST = "k-of-the-forecast-51";
+const ENTERED_KEY = "k-entered-for-the-forecast-51";
 const isAgentRequest = ({ body }) => body.tools?.length > 0;
 
 export const GROUP_CHECKS = [
@@ -84,12 +85,21 @@ export const GROUP_CHECKS = [
     },
   },
   {
-    name: "groups: a provider file that a group names gets the key and the values of the group",
-    async run({ panel, models, server, screenshot }) {
+    name: "groups: a provider file that a group names gets the values of the group, a key that it asks for, and before all that of the group",
+    async run({ panel, palette, wizard, models, server, screenshot }) {
       await panel.newChat();
       await panel.pickModel(FORECAST.model);
       assert.match(await panel.ask("Which city?"), /needs the key of its service; run "Partstream: Enter Key/);
       await screenshot("group-without-key");
+      await palette.run("Partstream: Enter Key…");
+      await wizard.shows("Forecast needs the key of its service.");
+      await screenshot("group-enter-key");
+      await wizard.write(ENTERED_KEY);
+      await until("the key to be in an answer", async () => {
+        await panel.newChat();
+        await panel.pickModel(FORECAST.model);
+        return (await panel.ask("Which city?")).includes(`with a key of ${ENTERED_KEY.length} characters`);
+      });
       await models.open();
       await models.updateKey(FORECAST.group, KEY_OF_FORECAST);
       await models.shows(FORECAST.model);
@@ -99,7 +109,8 @@ export const GROUP_CHECKS = [
       const answer = await panel.ask("Which city?");
       await screenshot("group-with-key");
       assert.match(answer, new RegExp(`for ${FORECAST.city}, with a key of ${KEY_OF_FORECAST.length} characters`));
-      assert.ok(!server.readOutputChannel().includes(KEY_OF_FORECAST), "a key is in the log");
+      const log = server.readOutputChannel();
+      for (const key of [KEY_OF_FORECAST, ENTERED_KEY]) assert.ok(!log.includes(key), "a key is in the log");
       await panel.newChat();
       await panel.pickModel(MODEL);
     },

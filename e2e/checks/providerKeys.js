@@ -45,6 +45,7 @@ export const PROVIDER_KEY_CHECKS = [
       try {
         writeFileSync(settings, JSON.stringify({ ...rest, "partstream.providers": [...others, file] }));
         await panel.notification("gate needs an API key.", START_LIMIT);
+        await panel.showsInStatusBar("Partstream: gate needs an API key");
         await screenshot("keys-1-notification");
         await panel.answerNotification("gate needs an API key.", "Enter Key");
         await wizard.shows("The key of the gate is on its back.");
@@ -66,6 +67,9 @@ export const PROVIDER_KEY_CHECKS = [
         for (const key of [RIGHT_KEY, WRONG_KEY]) assert.ok(!log.includes(key), "a key is in the log");
 
         await palette.run("Partstream: Enter Key…");
+        // Other providers may have asked before, in other checks.
+        const page = await wizard.shows(/whose key you enter|It replaces the key that is kept/);
+        if (page.includes("whose key you enter")) await wizard.choose("gate");
         await wizard.shows("It replaces the key that is kept");
         await wizard.close();
       } finally {

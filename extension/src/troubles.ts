@@ -75,8 +75,11 @@ function troubleOfLoad({ provider, problem }: Load): Trouble[] {
 function troublesOfList({ group, failures }: ListView): Trouble[] {
   // A load that failed is told by itself.
   const others = failures.filter(({ isLoadProblem }) => isLoadProblem !== true);
-  return others.map(({ provider, kind, message }) => ({
-    text: LACKS[kind](group?.name ?? provider),
-    sentence: message,
-  }));
+  return others.map(({ provider, kind, message, keyNeed }) => {
+    const name = group?.name ?? provider;
+    return {
+      text: keyNeed?.hadKey === false ? l10n.t`${name} needs an API key` : LACKS[kind](name),
+      sentence: message,
+    };
+  });
 }

@@ -38,6 +38,11 @@ for (const [name, circumstances, text] of [
   ],
   ["a server that is silent", { lists: [listOf("LM Studio", { kind: "connection" })] }, "LM Studio does not answer"],
   ["a refused key", { lists: [listOf("Desk", { kind: "key" })] }, "Desk wants another key"],
+  [
+    "a provider without its key",
+    { lists: [listOf("Gate", { kind: "key", keyNeed: { source: "gate.py", hadKey: false } })] },
+    "Gate needs an API key",
+  ],
   ["a group without a known name", { lists: [listOf(undefined, {})] }, "host:1 does not list its models"],
   ["no process hides all else", { process: new SidecarError("none"), loads: [BROKEN] }, "Python does not run"],
   ["several things", { loads: [BROKEN], lists: [listOf("Desk", {})] }, "parrot.py line 4, and 1 more"],
