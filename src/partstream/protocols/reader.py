@@ -125,7 +125,7 @@ class StreamReader:
         self._ended = False
         row = PROTOCOLS[name] if isinstance(name, str) else name
         if not isinstance(row, Protocol):
-            refuse("protocol", row, "a name of PROTOCOLS, such as 'chat-completions', or a Protocol")
+            refuse("protocol", row, "a name of PROTOCOLS, or a Protocol")
         self._open(row, framing, paused)
 
     def _open(self, row: Protocol, framing: Framing | None, paused: PausingStream | None = None) -> None:
