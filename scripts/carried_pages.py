@@ -22,7 +22,7 @@ CARRIED = {
     "contract.md": "the rules that every answer follows",
     "questions.md": "questions and answers",
 }
-"""The pages that somebody with the extension needs, in the order of the first page, each with what it is about."""
+"""The pages that a user of the extension needs, in the order of the first page, each with what it is about."""
 
 CONTENTS = "index.md"
 """The first page."""

@@ -26,7 +26,7 @@ export interface AccountParts {
   readonly value: (key: string) => unknown;
   /** Whether VS Code knows of no account at GitHub; false where it does not say. */
   readonly isSignedOut: () => Promise<boolean>;
-  /** Whether VS Code's chat extension is on: it asks nobody for an account before it hands a message to these models. */
+  /** Whether VS Code's chat extension is on: then it hands messages to these models without asking for an account. */
   readonly isChatOn: () => boolean;
   /** Runs VS Code's own set-up of the chat without signing in; false where this VS Code has none, or it failed. */
   readonly setUpChat: () => Promise<boolean>;

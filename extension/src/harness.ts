@@ -11,7 +11,7 @@ import type { ErrorData } from "./protocol.generated";
 
 /** Milliseconds for which a failed request is remembered; the agent host repeats it within 20 seconds. */
 export const REMEMBERED_FOR = 30_000;
-/** How often the agent host repeats a request: what comes after is somebody who tries again. */
+/** How often the agent host repeats a request: a later request comes from a person who tries again. */
 export const REPETITIONS = 5;
 /**
  * Milliseconds before the next attempt where a server may answer again: each of ours is several, so that the five

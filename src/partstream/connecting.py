@@ -42,7 +42,7 @@ class ConnectSettings(TypedDict, total=False):
 
     Attributes:
         protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS` or one of the names that
-            people use, such as `openai`; it is found out where it is left out.
+            people use, such as `openai`; without one, Partstream detects it.
         api_key: The key, or None for a server without keys.
         model: The model's id, or None for the first model in the list of the server or the provider. Given a base URL,
             a named model is not looked up in the list, so its limits are assumed.

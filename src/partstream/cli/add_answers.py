@@ -234,7 +234,7 @@ def _is_open(base_url: str, questions: Questions) -> bool:
     """Whether a person allows plain http to another machine.
 
     Raises:
-        PlainHttpError: It is plain http to another machine, and nobody allows it.
+        PlainHttpError: It is plain http to another machine, and no option allows it.
     """
     address = urlsplit(base_url)
     if address.scheme != "http" or is_loopback(address.hostname or ""):

@@ -38,7 +38,7 @@ __all__ = ["command"]
 def command(context: click.Context, *, as_json: bool) -> None:
     """List the profiles of your file: the servers that `partstream add` has written into it.
 
-    Shows of each its base URL and where its key is, and no key. The exit code is 0, or 2 if the file is of no use.
+    Shows of each its base URL and where its key is, and no key. The exit code is 0, or 2 if the file cannot be read.
     """
     if context.invoked_subcommand is not None:
         return

@@ -49,7 +49,7 @@ class SealedState:
     """A progress that hands on an answer with its state in one thinking part, before the first call.
 
     The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
-    The agent host takes an answer only as a whole, so nobody gets it later.
+    The agent host takes an answer only as a whole, so this delays no reader.
 
     Args:
         progress: Takes the parts.
