@@ -56,7 +56,7 @@ export class Account {
     setContext("partstream.withoutAccount", settings.isApplied);
   }
 
-  /** Models that are listed from now on are told of here; whether some are known to be there. */
+  /** Announces the models that are listed from now on; `areThere` says whether some are known already. */
   expectModels(areThere: boolean): void {
     this.#isExpecting = true;
     this.#hasModels ||= areThere;

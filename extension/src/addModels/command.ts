@@ -17,7 +17,7 @@ export interface AddModelsParts {
   readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
   /** Says that models are in the picker, in a notification with buttons; gives the one that was pressed. */
   readonly announce: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
-  /** Models that are listed from now on are told of elsewhere; whether some are known to be there. */
+  /** Has others announce the models that are listed from now on; the argument says whether some are known already. */
   readonly expectModels: (areThere: boolean) => void;
   /** The wizard tells of its models itself. */
   readonly expectNone: () => void;
