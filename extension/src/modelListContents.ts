@@ -32,12 +32,15 @@ export function isRefused({ code }: ProviderError): boolean {
   return code === "NoPermissions";
 }
 
-/** The reason; for the key of a group first what helps, because VS Code shows only the beginning. */
+/**
+ * The reason; for the key of a group first what helps, because VS Code shows only the beginning. VS Code 1.139 shows no row
+ * and no gear where one group alone fails.
+ */
 export function withAdvice(group: Group | null, error: ProviderError): string {
   if (!group || !isRefused(error)) return error.message;
   const isElsewhere = Object.keys(group.configuration).some((name) => OTHER_PLACES.test(name));
   if (isElsewhere && !error.keyNeed) return error.message;
   return "apiKey" in group.configuration
-    ? l10n.t`The API key is refused: choose Update API Key at the gear of this group (${error.message})`
-    : l10n.t`An API key is missing: choose Update API Key at the gear of this group (${error.message})`;
+    ? l10n.t`The API key is refused: choose Update API Key at the gear of this group. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again (${error.message})`
+    : l10n.t`An API key is missing: choose Update API Key at the gear of this group. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again (${error.message})`;
 }

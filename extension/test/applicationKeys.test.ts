@@ -35,13 +35,13 @@ test("a provider file of a group gets the key with the next list, and a wrong ke
   };
   assert.match(
     await list(),
-    /^Error: An API key is missing: choose Update API Key at the gear of this group \(The key/,
+    /^Error: An API key is missing: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(The key/,
   );
   await until(() => world.secrets.size === 1);
   world.pasted = GATE_KEY;
   assert.match(
     await list(),
-    /^Error: The API key is refused: choose Update API Key at the gear of this group \(The key/,
+    /^Error: The API key is refused: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(The key/,
   );
   await until(async () => (await list()) === "echo");
   assert.deepEqual(world.informed, ["gated needs an API key.", "gated needs another API key."]);

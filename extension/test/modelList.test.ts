@@ -146,7 +146,7 @@ test("a refused key takes the known list of its group away, here and for the nex
   assert.deepEqual(world.stored, { models: {} });
   await assert.rejects(
     world.ask(),
-    /^Error: An API key is missing: choose Update API Key at the gear of this group \(the server answered HTTP 401: wrong key\)$/,
+    /^Error: An API key is missing: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(the server answered HTTP 401: wrong key\)$/,
   );
 });
 
