@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from typing import Final
 
@@ -48,7 +47,8 @@ def install(wheel: Path, folder: Path, extra: str = "", *, with_pip: bool = Fals
         extra: The extras in brackets.
         with_pip: Whether a person can install more into it.
     """
-    venv.create(folder / "environment", with_pip=with_pip)
+    # Not by the module venv: a Python of Debian cannot put pip into an environment.
+    run(UV, "venv", "--quiet", *(["--seed"] if with_pip else []), "--python", sys.executable, "environment", cwd=folder)
     commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
     return commands
