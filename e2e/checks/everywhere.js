@@ -128,6 +128,22 @@ export const EVERYWHERE_CHECKS = [
     },
   },
   {
+    name: "everywhere: the main model answers the chat of a terminal",
+    async run({ panel, palette, upstream, screenshot }) {
+      await palette.run("Terminal: Create New Terminal");
+      await panel.page.locator(".terminal-wrapper.active .xterm-helper-textarea").first().focus({ timeout: LONG });
+      await panel.page.keyboard.press("Control+i");
+      const box = panel.page.locator(".terminal-inline-chat .interactive-input-editor .monaco-editor").first();
+      await box.click({ timeout: LONG });
+      upstream.mark();
+      await panel.page.keyboard.insertText("scenario:text");
+      await panel.page.keyboard.press("Enter");
+      await upstream.next("the request of the terminal's chat", isOf(REPLAY), LONG);
+      await screenshot("everywhere-terminal-chat");
+      await panel.page.keyboard.press("Escape");
+    },
+  },
+  {
     name: "everywhere: the same command takes the settings back",
     async run({ palette, wizard, server, screenshot }) {
       await palette.run("Partstream: Use a Model Everywhere…");
