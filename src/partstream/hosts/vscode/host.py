@@ -54,9 +54,9 @@ LIST_SECONDS: Final = 20.0
 _NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _MOST_ERRORS: Final = 3
+"""The most errors of one provider that a list of models names; the log has all."""
 _MOST_STATE: Final = 8 * 1024 * 1024
 """The most bytes of the state of answers that is kept for the agent host."""
-"""The most errors of one provider that a list of models names; the log has all."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
