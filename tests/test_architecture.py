@@ -254,7 +254,7 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 1246,
-    "lines": 154_537,
+    "lines": 154_535,
     "functions per 1,000 lines": 60.4,
     "modules of less than 80 lines": 435,
     "modules with one importer, of their own package": 331,

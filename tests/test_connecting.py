@@ -408,6 +408,7 @@ def test_options_as_keywords_win_over_those_of_the_request():
 UNKNOWN = {
     "ask: unknown keyword 'temprature'; did you mean 'temperature'?": lambda: ask_sync(parrot, "Hi", temprature=0),
     "ask: unknown keyword 'key'; did you mean 'api_key'?": lambda: ask_sync(parrot, "Hi", key="sk"),
+    "ask: unknown keyword 'num_predict'; did you mean 'max_tokens'?": lambda: ask_sync(parrot, "Hi", num_predict=5),
     "ask: unknown keyword 'max_new_tokens'; did you mean 'max_tokens'?": lambda: ask_sync(
         parrot, "Hi", max_new_tokens=5
     ),

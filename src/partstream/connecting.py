@@ -11,7 +11,7 @@ from partstream.answer_functions import UnknownKeywordError
 from partstream.arguments import Expectation, check
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
-from partstream.consumer.plain_requests import REQUEST_FIELDS, RequestFields
+from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, RequestFields
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
 from partstream.messages import RequestOptions
@@ -258,6 +258,7 @@ def _refuse(settings: Mapping[str, object], beside: str, expected: str, taken: s
 
 _CONNECT_SETTINGS: Final = tuple(ConnectSettings.__annotations__)
 _ALSO_CALLED: Final = {
+    **ALSO_CALLED,
     "key": "api_key",
     "token": "api_key",
     "apiKey": "api_key",
@@ -267,8 +268,6 @@ _ALSO_CALLED: Final = {
     "wire": "protocol",
     "extra_headers": "headers",
     "insecure": "allow_insecure_http",
-    "max_new_tokens": "max_tokens",
-    "stop_sequences": "stop",
 }
 """Other words for some keywords."""
 

@@ -46,6 +46,6 @@ def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") ->
         return Finding(subject, Verdict.FINE, f"offers no models of extensions: {LISTS_MODELS} is off", advice)
     if not facts.allows_signed_out:
         advice = f"set it for use without an account; {_WRITES_THEM}"
-        says = f"offers the models where somebody is signed in at GitHub: {ALLOWS_SIGNED_OUT} is off"
+        says = f"offers the models only to a person who is signed in at GitHub: {ALLOWS_SIGNED_OUT} is off"
         return Finding(subject, Verdict.FINE, says, advice)
     return Finding(subject, Verdict.FINE, "offers the models, with an account and without one")

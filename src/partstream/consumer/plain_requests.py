@@ -21,7 +21,7 @@ from partstream.protocols.registry import PLAIN_MESSAGES, PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["REQUEST_FIELDS", "Prompt", "RequestFields", "conversation_of", "options_with"]
+__all__ = ["ALSO_CALLED", "REQUEST_FIELDS", "Prompt", "RequestFields", "conversation_of", "options_with"]
 
 Prompt: TypeAlias = str | Sequence[ChatMessage | Mapping[str, Any]]
 """What a model is asked: the user's text, or a conversation, oldest message first. A message is a
@@ -73,7 +73,7 @@ class RequestFields(TypedDict, total=False):
 
 
 REQUEST_FIELDS: Final = tuple(RequestFields.__annotations__)
-_ALSO_CALLED: Final = {
+ALSO_CALLED: Final = {
     "max_new_tokens": "max_tokens",
     "num_predict": "max_tokens",
     "maxTokens": "max_tokens",
@@ -85,6 +85,7 @@ _ALSO_CALLED: Final = {
     "format": "response_format",
     "json": "response_format",
 }
+"""Other words for some options of a request."""
 _PLACE: Final = re.compile(r"^messages\[(\d+)\]")
 _MESSAGE: Final = (
     'a ChatMessage, such as ChatMessage.user("Hi"), or a dict of role and content, such as '
@@ -105,7 +106,7 @@ def options_with(
         return options
     for name in fields:
         if name not in REQUEST_FIELDS:
-            raise UnknownKeywordError(name, tuple(known), given_to, _ALSO_CALLED)
+            raise UnknownKeywordError(name, tuple(known), given_to, ALSO_CALLED)
     tools, tool_mode = fields.get("tools", options.tools), fields.get("tool_mode", options.tool_mode)
     chosen = {name: value for name, value in fields.items() if name not in {"tools", "tool_mode"}}
     made = RequestOptions(tools, tool_mode, {**options.model_options, **chosen}, options.model_configuration)

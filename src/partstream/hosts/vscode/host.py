@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
@@ -21,7 +20,7 @@ from partstream.hosts.vscode.conversion import decode_message, decode_options, e
 from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
-from partstream.hosts.vscode.hosted import HostedProvider
+from partstream.hosts.vscode.hosted import NO_CONFIGURATION, HostedProvider
 from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
@@ -50,8 +49,6 @@ __all__ = ["LIST_SECONDS", "ProviderHost"]
 
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
-
-_NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 
 _MOST_ERRORS: Final = 3
 """The most errors of one provider that a list of models names; the log has all."""
@@ -259,7 +256,7 @@ class ProviderHost:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
     def _host_source(self, name: str, source: wire.ProviderSource) -> HostedProvider:
-        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else _NO_CONFIGURATION
+        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else NO_CONFIGURATION
         return self._host(None, name, name, self._loader_of(source["source"]), given, source["source"])
 
     def _loader_of(self, source: str) -> SourceLoader:
@@ -281,7 +278,7 @@ class ProviderHost:
         prefix: str,
         name: str,
         loader: ProviderLoader,
-        configuration: Mapping[str, Any] = _NO_CONFIGURATION,
+        configuration: Mapping[str, Any] = NO_CONFIGURATION,
         source: str = "",
     ) -> HostedProvider:
         loads = count()

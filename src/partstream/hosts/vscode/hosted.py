@@ -41,14 +41,15 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader, Stamp
 
-__all__ = ["MOST_MODELS", "Generation", "HostedProvider"]
+__all__ = ["MOST_MODELS", "NO_CONFIGURATION", "Generation", "HostedProvider"]
 
 MOST_MODELS: Final = 10_000
 """The most models of a provider; the largest servers list about a thousand."""
 
 _CONFIGURATION: Final = "configuration"
 """The parameter of the method that lists models, for those that want what their group says."""
-_NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
+NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
+"""What a provider gets that no group and no key of the settings configures."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -147,7 +148,7 @@ class HostedProvider:
         on_did_change: Callable[[], None],
         on_did_correct: Callable[[list[str]], None] = lambda ids: None,
         on_did_load: Callable[[wire.LoadProblem | None], None] = lambda problem: None,
-        configuration: Mapping[str, Any] = _NO_CONFIGURATION,
+        configuration: Mapping[str, Any] = NO_CONFIGURATION,
         source: str = "",
     ) -> None:
         self.name = name
