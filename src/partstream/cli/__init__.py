@@ -17,28 +17,31 @@ from partstream.silent_log import end_silence
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "add": "Add a model server to your file, as a profile.",
-    "chat": "Chat with a model on any server that speaks a known protocol.",
-    "check": "Check a recorded stream against the contract.",
-    "connect": "Tell a client, such as Codex or Claude Code, to ask a running server.",
-    "conformance": "Test a provider or a model server against the contract.",
-    "config": "Show the settings in force and where each comes from.",
-    "demo": "Watch a whole conversation turn run over real HTTP.",
-    "doctor": "Find out what keeps a model from answering.",
-    "hub": "Serve models to many people, each with a key and budgets.",
-    "inspect": "Look into recorded answers: bytes, events, parts, times, and what broke.",
-    "models": "List a server's models, with their limits and the source of each.",
-    "new": "Write a small project: a provider, its test, settings for VS Code.",
-    "profiles": "List the profiles of your file, or remove one.",
-    "record": "Record what goes by between any client and any model server.",
-    "replay": "Turn a recorded stream into parts.",
-    "serve": "Serve providers and model servers to any client, over the wires that they speak.",
-    "share": "Make of a recording a file that can be given away, without keys and texts.",
-    "sidecar": "Serve providers to the VS Code extension over standard input and output.",
-    "upstream": "Serve scenarios and recordings as a model server on loopback.",
-    "usage": "Show the tokens and cost of the answers on this machine, by day and model.",
+    "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
+    "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
+    "check": ("partstream.cli.check", "Check a recorded stream against the contract."),
+    "connect": ("partstream.cli.connect", "Tell a client, such as Codex or Claude Code, to ask a running server."),
+    "conformance": ("partstream.cli.conformance", "Test a provider or a model server against the contract."),
+    "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
+    "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),
+    "doctor": ("partstream.cli.doctor", "Find out what keeps a model from answering."),
+    "hub": ("partstream.cli.hub", "Serve models to many people, each with a key and budgets."),
+    "inspect": ("partstream.cli.inspect", "Look into recorded answers: bytes, events, parts, times, and what broke."),
+    "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
+    "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
+    "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),
+    "record": ("partstream.cli.record", "Record what goes by between any client and any model server."),
+    "replay": ("partstream.cli.replay", "Turn a recorded stream into parts."),
+    "serve": (
+        "partstream.cli.serve",
+        "Serve providers and model servers to any client, over the wires that they speak.",
+    ),
+    "share": ("partstream.cli.share", "Make of a recording a file that can be given away, without keys and texts."),
+    "sidecar": ("partstream.cli.sidecar", "Serve providers to the VS Code extension over standard input and output."),
+    "upstream": ("partstream.cli.upstream", "Serve scenarios and recordings as a model server on loopback."),
+    "usage": ("partstream.cli.usage", "Show the tokens and cost of the answers on this machine, by day and model."),
 }
-"""The one-line help of each command, by name; the module `partstream.cli.NAME` defines the command as `command`."""
+"""The module of each command, which defines it as `command`, and its one-line help."""
 
 
 class _LazyGroup(click.Group):
@@ -60,7 +63,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"partstream.cli.{cmd_name}").command
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -79,7 +82,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl(sorted((name, says) for name, (_, says) in COMMANDS.items()))
 
 
 _EXIT_CODES: Final = (

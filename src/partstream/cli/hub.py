@@ -10,23 +10,47 @@ import click
 __all__ = ["COMMANDS", "command"]
 
 COMMANDS: Final = {
-    "init": ("hub_setup", "Make the database of a hub, or bring an older one up to date."),
-    "add": ("hub_entries", "Add a team, a person or a model."),
-    "set": ("hub_entries", "Change what a team, a person, a model or a key may do."),
-    "remove": ("hub_entries", "Remove a team, a person or a model."),
-    "key": ("hub_keys", "Make, list and revoke the keys of people."),
-    "invite": ("hub_keys", "Print a link with which a person gets a key, once."),
-    "list": ("hub_shown", "List teams, people and models."),
-    "show": ("hub_shown", "Show one team, person, model or key, with what is left of its budgets."),
-    "usage": ("hub_usage", "Show what answers took: by person, team, model, client, session or day."),
-    "answers": ("hub_answers", "Show single answers: who asked for what, when, and how it ended."),
-    "page": ("hub_page", "Open the page of a running hub: budgets, usage, workers, changes."),
-    "apply": ("hub_files", "Make the hub what a file says; shows the plan before."),
-    "export": ("hub_files", "Write what there is as a file that can be reviewed and applied."),
-    "changes": ("hub_shown", "Show who changed what."),
-    "check": ("hub_setup", "Look for what keeps people from asking, and for budgets that do not add up."),
+    "init": ("partstream.cli.hub_setup", "COMMANDS", "Make the database of a hub, or bring an older one up to date."),
+    "add": ("partstream.cli.hub_entries", "COMMANDS", "Add a team, a person or a model."),
+    "set": ("partstream.cli.hub_entries", "COMMANDS", "Change what a team, a person, a model or a key may do."),
+    "remove": ("partstream.cli.hub_entries", "COMMANDS", "Remove a team, a person or a model."),
+    "key": ("partstream.cli.hub_keys", "COMMANDS", "Make, list and revoke the keys of people."),
+    "invite": ("partstream.cli.hub_keys", "COMMANDS", "Print a link with which a person gets a key, once."),
+    "list": ("partstream.cli.hub_shown", "COMMANDS", "List teams, people and models."),
+    "show": (
+        "partstream.cli.hub_shown",
+        "COMMANDS",
+        "Show one team, person, model or key, with what is left of its budgets.",
+    ),
+    "usage": (
+        "partstream.cli.hub_usage",
+        "COMMANDS",
+        "Show what answers took: by person, team, model, client, session or day.",
+    ),
+    "answers": (
+        "partstream.cli.hub_answers",
+        "COMMANDS",
+        "Show single answers: who asked for what, when, and how it ended.",
+    ),
+    "page": (
+        "partstream.cli.hub_page",
+        "COMMANDS",
+        "Open the page of a running hub: budgets, usage, workers, changes.",
+    ),
+    "apply": ("partstream.cli.hub_files", "COMMANDS", "Make the hub what a file says; shows the plan before."),
+    "export": (
+        "partstream.cli.hub_files",
+        "COMMANDS",
+        "Write what there is as a file that can be reviewed and applied.",
+    ),
+    "changes": ("partstream.cli.hub_shown", "COMMANDS", "Show who changed what."),
+    "check": (
+        "partstream.cli.hub_setup",
+        "COMMANDS",
+        "Look for what keeps people from asking, and for budgets that do not add up.",
+    ),
 }
-"""The module of each command, and its one-line help, in the order in which they are listed."""
+"""The module of each command, its table of commands, and the one-line help, in the order in which they are listed."""
 
 
 class _LazyGroup(click.Group):
@@ -38,12 +62,13 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        commands: dict[str, click.Command] = import_module(f"partstream.cli.{COMMANDS[cmd_name][0]}").COMMANDS
+        module, table, _ = COMMANDS[cmd_name]
+        commands: dict[str, click.Command] = getattr(import_module(module), table)
         return commands[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+            formatter.write_dl([(name, says) for name, (_, _, says) in COMMANDS.items()])
 
 
 _FIRST: Final = (
