@@ -355,10 +355,11 @@ def test_nothing_is_global_but_constants() -> None:
 
 # ---- who knows a protocol ----
 
-# The registry row; which protocol each path of the test server speaks; help texts for people; programs in the words of
-# the libraries that they use; the wire that an agents' framework has inside.
+# The registry row; the tables of the laboratory, by protocol; which protocol each path of the test server speaks; help
+# texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.registry",
+    "partstream.bundles.redaction.fragments",
     "partstream.testing.served",
     "partstream.cli",
     "partstream.cli.chat",

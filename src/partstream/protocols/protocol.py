@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
     from partstream.outputs import ResponseStream, StreamOptions
-    from partstream.protocols.fragments import Fragment
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
     from partstream.protocols.stream_shapes import StreamShape
@@ -374,8 +373,6 @@ class Protocol:
         says: Which servers speak it, as a phrase.
         spoken_at: Loads the known servers that speak it; None where none is known.
         stream_shapes: Loads the shapes of streams that parsers of it break at; None where none is known.
-        fragments: Loads the table of which field of which event is a piece of which text; None where a recording of it
-            is redacted by the names of its fields alone.
     """
 
     name: str
@@ -393,7 +390,6 @@ class Protocol:
     says: str = ""
     spoken_at: Callable[[], tuple[SpokenAt, ...]] | None = None
     stream_shapes: Callable[[], tuple[StreamShape, ...]] | None = None
-    fragments: Callable[[], tuple[Fragment, ...]] | None = None
 
     @property
     def shown_title(self) -> str:

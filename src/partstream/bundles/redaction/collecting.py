@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.redaction.bodies import body_of
 from partstream.bundles.redaction.field_names import is_free, meaning_by_name
+from partstream.bundles.redaction.fragments import FRAGMENTS, Meaning
 from partstream.bundles.redaction.json_fields import Place, read_fields
 from partstream.bundles.redaction.texts import BytesPiece, DamagedJson, Number, RawPiece, is_bare
-from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from partstream.bundles.redaction.bodies import Body, Payload
+    from partstream.bundles.redaction.fragments import Fragment
     from partstream.bundles.redaction.json_fields import Field
     from partstream.bundles.redaction.texts import Text, Texts
-    from partstream.protocols.fragments import Fragment
 
 __all__ = ["BodyTexts", "Tables", "collect_value", "tables_of"]
 
@@ -183,6 +183,6 @@ def _marks(data: bytearray, fields: Sequence[Field]) -> tuple[bytes, ...]:
     )
 
 
-def tables_of(rows: Mapping[str, Iterable[Fragment]], protocol: str | None) -> Tables:
+def tables_of(protocol: str | None) -> Tables:
     """The tables of all protocols, that of one first: a server may send events of another."""
-    return Tables(rows[name] for name in sorted(rows, key=lambda name: name != protocol))
+    return Tables(FRAGMENTS[name] for name in sorted(FRAGMENTS, key=lambda name: name != protocol))

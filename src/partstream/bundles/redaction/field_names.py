@@ -9,8 +9,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.known_names import words
-from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
     from partstream.bundles.redaction.json_fields import Place

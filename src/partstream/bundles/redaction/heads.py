@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from partstream.bundles.redaction.field_names import is_plain_word
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.known_names import HEADER_ENDINGS_KEPT, HEADERS_KEPT, PATH_WORDS
 from partstream.bundles.redaction.moments import hidden_date
 from partstream.bundles.redaction.personal import names_a_person, without_personal
 from partstream.bundles.redaction.stand_ins import HIDDEN, hide, stand_in
-from partstream.protocols.fragments import Meaning
 from partstream.redaction import names_a_secret, secrets_in_header
 
 if TYPE_CHECKING:

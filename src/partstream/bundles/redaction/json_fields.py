@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from partstream.protocols.fragments import Meaning
+    from partstream.bundles.redaction.fragments import Meaning
 
 __all__ = ["Field", "Place", "read_fields"]
 

@@ -23,6 +23,7 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.bundles.redaction.collecting import BodyTexts, collect_value, tables_of
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.heads import (
     known_in_headers,
     known_in_query,
@@ -35,14 +36,11 @@ from partstream.bundles.redaction.report import RedactionReport, Sample
 from partstream.bundles.redaction.reported_parts import PartTexts
 from partstream.bundles.redaction.searching import Search
 from partstream.bundles.redaction.texts import Texts, ValuePiece
-from partstream.protocols.fragments import Meaning
-from partstream.protocols.registry import loadable_protocols
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from partstream.bundles.redaction.bodies import Body
-    from partstream.protocols.fragments import Fragment
 
 __all__ = ["CollectedBundle", "redact"]
 
@@ -94,8 +92,7 @@ class CollectedBundle:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self.texts = Texts()
-        tables = _tables()
-        self._exchanges = [_ExchangeTexts(one, self.texts, tables) for one in bundle.exchanges]
+        self._exchanges = [_ExchangeTexts(one, self.texts) for one in bundle.exchanges]
         self._answers = [_AnswerTexts(one, self.texts) for one in bundle.answers]
         heads = (known for one in self._exchanges for known in one.known)
         self.known = {*self.texts.known, *heads}
@@ -121,7 +118,7 @@ class CollectedBundle:
 class _ExchangeTexts:
     """The texts of an exchange."""
 
-    def __init__(self, exchange: RecordedExchange, texts: Texts, tables: Mapping[str, tuple[Fragment, ...]]) -> None:
+    def __init__(self, exchange: RecordedExchange, texts: Texts) -> None:
         self._exchange = exchange
         number, request, head = exchange.number, exchange.request, exchange.head
         self._request = None
@@ -130,7 +127,7 @@ class _ExchangeTexts:
         self._response: Body | None = None
         if not _is_packed(() if head is None else head.headers, exchange.body):
             failed = head is not None and head.status >= _FAILURE
-            own = tables_of(tables, exchange.protocol)
+            own = tables_of(exchange.protocol)
             self._response = BodyTexts(texts, own, f"response {number}", is_failure=failed).collect(exchange.body)
         self._error = _ErrorTexts(exchange.end.error, texts, f"exchange {number}")
 
@@ -233,10 +230,6 @@ def _is_packed(headers: tuple[tuple[str, str], ...], body: bytes) -> bool:
     return body.startswith(_PACKED) or any(
         name.lower() == "content-encoding" and value.strip().lower() not in _PLAIN_ENCODINGS for name, value in headers
     )
-
-
-def _tables() -> dict[str, tuple[Fragment, ...]]:
-    return {name: one.fragments() for name, one in loadable_protocols()[0].items() if one.fragments is not None}
 
 
 def _samples(texts: Texts) -> tuple[Sample, ...]:

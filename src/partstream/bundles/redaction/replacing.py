@@ -18,6 +18,7 @@ from partstream.bundles.redaction.field_names import (
     is_time,
     meaning_by_name,
 )
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import Place, read_fields
 from partstream.bundles.redaction.moments import Moments
 from partstream.bundles.redaction.opaque import hidden_data_url, hidden_media, hidden_state, is_media
@@ -27,7 +28,6 @@ from partstream.bundles.redaction.renaming import Renaming, id_form, link_form, 
 from partstream.bundles.redaction.sentences import hidden_sentence
 from partstream.bundles.redaction.stand_ins import hide, stand_in
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

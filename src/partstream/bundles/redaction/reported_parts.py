@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.bundles.redaction.collecting import collect_value
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import Place
 from partstream.bundles.redaction.opaque import hidden_bytes
 from partstream.bundles.redaction.texts import ValuePiece
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
-from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
+from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.raw_strings import read_raw, write_raw
 from partstream.bundles.redaction.searching import Found
-from partstream.protocols.fragments import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

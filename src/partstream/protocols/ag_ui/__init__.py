@@ -19,5 +19,4 @@ PROTOCOL: Final = Protocol(
     loses=loaded("partstream.protocols.ag_ui.losses", "LOSES"),
     title="AG-UI",
     says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
-    fragments=loaded("partstream.protocols.ag_ui.fragments", "FRAGMENTS"),
 )

@@ -21,5 +21,4 @@ PROTOCOL: Final = Protocol(
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
     spoken_at=loaded("partstream.protocols.ai_gateway.servers", "SPOKEN_AT"),
-    fragments=loaded("partstream.protocols.ai_gateway.fragments", "FRAGMENTS"),
 )

@@ -36,5 +36,4 @@ PROTOCOL: Final = Protocol(
     framings=(_LINES,),
     has_chunks=True,
     loses=loaded("partstream.protocols.ai_sdk.losses", "DATA_STREAM"),
-    fragments=loaded("partstream.protocols.ai_sdk.fragments", "FRAGMENTS"),
 )

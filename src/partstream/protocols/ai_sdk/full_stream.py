@@ -17,5 +17,4 @@ PROTOCOL: Final = Protocol(
     framings=(JSON_LINES, SSE),
     has_chunks=True,
     loses=loaded("partstream.protocols.ai_sdk.losses", "FULL_STREAM"),
-    fragments=loaded("partstream.protocols.ai_sdk.fragments", "FRAGMENTS"),
 )

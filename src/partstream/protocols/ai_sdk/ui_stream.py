@@ -17,5 +17,4 @@ PROTOCOL: Final = Protocol(
     ends=Ends(data={b"[DONE]": EndMark(completes=True)}),
     has_chunks=True,
     loses=loaded("partstream.protocols.ai_sdk.losses", "UI_STREAM"),
-    fragments=loaded("partstream.protocols.ai_sdk.fragments", "FRAGMENTS"),
 )

@@ -26,5 +26,4 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Anthropic Messages",
     says="Servers with `/messages`, such as Anthropic, Ollama, vLLM or llama.cpp",
-    fragments=loaded("partstream.protocols.anthropic_messages.fragments", "FRAGMENTS"),
 )

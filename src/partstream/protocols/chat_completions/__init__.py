@@ -28,5 +28,4 @@ PROTOCOL: Final = Protocol(
     title="Chat Completions",
     spoken_at=loaded("partstream.protocols.chat_completions.servers", "SPOKEN_AT"),
     says="Servers with `/chat/completions`: most model servers",
-    fragments=loaded("partstream.protocols.chat_completions.fragments", "FRAGMENTS"),
 )

@@ -28,5 +28,4 @@ PROTOCOL: Final = Protocol(
     title="Gemini",
     spoken_at=loaded("partstream.protocols.gemini.servers", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
-    fragments=loaded("partstream.protocols.gemini.fragments", "FRAGMENTS"),
 )

@@ -21,5 +21,4 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Google Interactions",
     says="The Gemini API, beside its older `generateContent`",
-    fragments=loaded("partstream.protocols.gemini_interactions.fragments", "FRAGMENTS"),
 )

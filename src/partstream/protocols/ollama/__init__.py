@@ -25,5 +25,4 @@ PROTOCOL: Final = Protocol(
     title="Ollama",
     spoken_at=loaded("partstream.protocols.ollama.servers", "SPOKEN_AT"),
     says="Ollama's native `/api/chat`",
-    fragments=loaded("partstream.protocols.ollama.fragments", "FRAGMENTS"),
 )

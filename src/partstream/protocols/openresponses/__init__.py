@@ -23,5 +23,4 @@ PROTOCOL: Final = Protocol(
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
     spoken_at=loaded("partstream.protocols.openresponses.servers", "SPOKEN_AT"),
-    fragments=loaded("partstream.protocols.openresponses.fragments", "FRAGMENTS"),
 )
