@@ -360,6 +360,7 @@ def test_nothing_is_global_but_constants() -> None:
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.registry",
     "partstream.bundles.redaction.fragments",
+    "partstream.conformance.scenarios.stream_shapes",
     "partstream.testing.served",
     "partstream.cli",
     "partstream.cli.chat",

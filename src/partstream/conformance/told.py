@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from partstream.conformance.parsing import Parser
-    from partstream.protocols.stream_shapes import ShapeOutcome
+    from partstream.conformance.scenarios.stream_shapes import ShapeOutcome
 
 __all__ = ["ASPECTS", "Told", "differences", "judged", "told_of"]
 

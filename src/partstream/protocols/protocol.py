@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
-    from partstream.protocols.stream_shapes import StreamShape
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
@@ -372,7 +371,6 @@ class Protocol:
         title: What a person reads who chooses a protocol; empty for its name.
         says: Which servers speak it, as a phrase.
         spoken_at: Loads the known servers that speak it; None where none is known.
-        stream_shapes: Loads the shapes of streams that parsers of it break at; None where none is known.
     """
 
     name: str
@@ -389,7 +387,6 @@ class Protocol:
     title: str = ""
     says: str = ""
     spoken_at: Callable[[], tuple[SpokenAt, ...]] | None = None
-    stream_shapes: Callable[[], tuple[StreamShape, ...]] | None = None
 
     @property
     def shown_title(self) -> str:

@@ -15,10 +15,10 @@ from partstream.conformance.parsing import Takes
 from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.judged import LIMA, OSLO
 from partstream.conformance.scenarios.scenario import Probe
+from partstream.conformance.scenarios.stream_shapes import STREAM_SHAPES, ShapeOutcome
 from partstream.conformance.scripts import USAGE, Say, ScriptedAnswer, Think
 from partstream.conformance.told import ASPECTS, differences, judged, told_of
 from partstream.protocols.registry import PROTOCOLS
-from partstream.protocols.stream_shapes import ShapeOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scenarios.scenario import ProbeFunction
+    from partstream.conformance.scenarios.stream_shapes import StreamShape
     from partstream.conformance.told import Told
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.stream_shapes import StreamShape
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["parser_scenarios"]
@@ -203,7 +203,7 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
     for protocol in (PROTOCOLS[name] for name in names):
         if protocol.write_response is not None and protocol.write_response().content_type.startswith("text/event"):
             rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_form, one)) for one in _FORMS]
-        shapes = () if protocol.stream_shapes is None else protocol.stream_shapes()
+        shapes = STREAM_SHAPES.get(protocol.name, ())
         rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_shape, one)) for one in shapes]
     if recordings is not None:
         checks = tuple(f"{RECORDED}{name}" for name in ASPECTS)

@@ -20,7 +20,6 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.anthropic_messages.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.anthropic_messages.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.anthropic_messages.losses", "LOSES"),
-    stream_shapes=loaded("partstream.protocols.anthropic_messages.stream_shapes", "STREAM_SHAPES"),
     framings=(LENIENT_SSE, JSON_LINES),
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

@@ -21,7 +21,6 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.chat_completions.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.chat_completions.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.chat_completions.losses", "LOSES"),
-    stream_shapes=loaded("partstream.protocols.chat_completions.stream_shapes", "STREAM_SHAPES"),
     tag=None,
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

@@ -20,7 +20,6 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.gemini.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.gemini.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.gemini.losses", "LOSES"),
-    stream_shapes=loaded("partstream.protocols.gemini.stream_shapes", "STREAM_SHAPES"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
     ends=Ends(),

@@ -18,7 +18,6 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.ollama.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.ollama.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.ollama.losses", "LOSES"),
-    stream_shapes=loaded("partstream.protocols.ollama.stream_shapes", "STREAM_SHAPES"),
     framings=(JSON_LINES,),
     tag=None,
     has_chunks=True,

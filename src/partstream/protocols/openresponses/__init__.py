@@ -17,7 +17,6 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.openresponses.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.openresponses.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.openresponses.losses", "LOSES"),
-    stream_shapes=loaded("partstream.protocols.openresponses.stream_shapes", "STREAM_SHAPES"),
     own_settings=loaded("partstream.protocols.openresponses.settings", "OWN_SETTINGS"),
     has_chunks=True,
     title="OpenResponses",
