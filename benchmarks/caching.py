@@ -23,6 +23,7 @@ from benchmarks.cache_placements import PLACEMENTS, marked
 from benchmarks.caching_page import markdown, picture
 from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.prompt_cache import PromptCache
+from partstream.testing.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,13 +84,11 @@ class Row:
 
 def billed(name: str, protocol: str, requests: Iterable[WireRequest]) -> Row:
     """What requests cost, one after the other, at a server whose cache is empty before them."""
-    read_request = PROTOCOLS[protocol].read_request
-    cached_prompt = None if read_request is None else read_request().cached_prompt
-    if cached_prompt is None:
-        raise ValueError(f"no cache is known of {protocol}")
     cache, row = PromptCache(), Row(name, 0, 0, 0, 0.0)
     for request in requests:
-        prompt = cached_prompt(request)
+        prompt = VENDORS[protocol].cached_prompt(request)
+        if prompt is None:
+            raise ValueError(f"no cache is known of {protocol}")
         bill = cache.bill(prompt)
         row = Row(
             name,

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Asked, CitationMode, FileMode, Finish, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.losses import request_form, response_form
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+from unsupported import UNSUPPORTED, request_form, response_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.losses import Loss, Losses
     from partstream.protocols.protocol import Protocol
+    from unsupported import Feature, Unsupported
 
 __all__ = ["translation_page"]
 
 _HEAD: Final = """\
 # Translation
 
-<!-- Made by scripts/generate.py by running every pair of protocols. Change the tables in protocols/*/losses.py. -->
+<!-- Made by scripts/generate.py by running every pair of protocols. Change the tables in tests/unsupported/. -->
 
 A request that comes in over one wire can be asked over another, and the answer goes back the same way. In the middle
 are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down. Whatever a wire
@@ -116,41 +120,35 @@ def translation_page() -> str:
             "",
             "## What each protocol has no place for",
             "",
-            *(line for name, row in written.items() for line in _named(name, _losses(row))),
+            *(line for name, row in written.items() for line in _named(name, UNSUPPORTED[row.name])),
         )
     )
-
-
-def _losses(protocol: Protocol) -> Losses:
-    if protocol.loses is None:
-        raise AssertionError(f"the protocol {protocol.name} writes and names no losses")
-    return protocol.loses()
 
 
 def _table(
     corner: str,
     rows: Mapping[str, Protocol],
     columns: Mapping[str, Protocol],
-    lost: Callable[[Protocol, Protocol], Sequence[Loss]],
+    lost: Callable[[Protocol, Protocol], Sequence[Feature]],
 ) -> list[str]:
     lines = [f"| {corner} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name, row in rows.items():
-        cells = (", ".join(loss.name for loss in lost(row, column)) or "nothing" for column in columns.values())
+        cells = (", ".join(feature.name for feature in lost(row, column)) or "nothing" for column in columns.values())
         lines.append(f"| **{name}** | {' | '.join(cells)} |")
     return lines
 
 
-def _lost_of_answers(upstream: Protocol, client: Protocol) -> list[Loss]:
-    """The losses of the client's protocol that show in what the upstream's protocol can say."""
-    losses = _losses(client).response
-    found: list[Loss] = []
+def _lost_of_answers(upstream: Protocol, client: Protocol) -> list[Feature]:
+    """What the client's protocol has no place for of what the upstream's protocol can say."""
+    unsupported = UNSUPPORTED[client.name].response
+    found: list[Feature] = []
     for answer in _ANSWERS:
         said = _through(upstream, answer)
-        if response_form(_through(client, said), losses) != response_form(said, losses):
+        if response_form(_through(client, said), unsupported) != response_form(said, unsupported):
             raise AssertionError(f"from {upstream.name} to {client.name} more is lost than the tables say")
         whole = response_form(said)
-        found += [loss for loss in losses if loss not in found and loss.take(whole) != whole]
-    return sorted(found, key=losses.index)
+        found += [feature for feature in unsupported if feature not in found and feature.take(whole) != whole]
+    return sorted(found, key=unsupported.index)
 
 
 def _through(protocol: Protocol, outputs: Sequence[StreamOutput]) -> list[StreamOutput]:
@@ -158,19 +156,19 @@ def _through(protocol: Protocol, outputs: Sequence[StreamOutput]) -> list[Stream
     return read_answer(protocol, data, _EVERYTHING)
 
 
-def _lost_of_requests(client: Protocol, upstream: Protocol) -> list[Loss]:
-    losses = _losses(upstream).request
+def _lost_of_requests(client: Protocol, upstream: Protocol) -> list[Feature]:
+    unsupported = UNSUPPORTED[upstream.name].request
     said = read_question(client, write_question(client, _REQUEST))
     got = read_question(upstream, write_question(upstream, replace(said, unmapped={})))
-    if request_form(got, losses) != request_form(said, losses):
+    if request_form(got, unsupported) != request_form(said, unsupported):
         raise AssertionError(f"from {client.name} to {upstream.name} more is lost than the tables say")
     whole = request_form(said)
-    return [loss for loss in losses if request_form(loss.take(said)) != whole]
+    return [feature for feature in unsupported if request_form(feature.take(said)) != whole]
 
 
-def _named(name: str, losses: Losses) -> list[str]:
+def _named(name: str, unsupported: Unsupported) -> list[str]:
     lines = [f"### {name}", "", "| what | which | of |", "|---|---|---|"]
-    lines += [f"| {loss.name} | {loss.says} | answers |" for loss in losses.response]
-    lines += [f"| {loss.name} | {loss.says} | answers in one document |" for loss in losses.document]
-    lines += [f"| {loss.name} | {loss.says} | requests |" for loss in losses.request]
+    lines += [f"| {one.name} | {one.says} | answers |" for one in unsupported.response]
+    lines += [f"| {one.name} | {one.says} | answers in one document |" for one in unsupported.document]
+    lines += [f"| {one.name} | {one.says} | requests |" for one in unsupported.request]
     return [*lines, ""]

@@ -1,6 +1,7 @@
 """The rules of the house that a reader relies on: who may import whom, how large things may grow, who knows what."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -253,10 +254,10 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 1246,
+    "modules": 1202,
     "lines": 154_535,
     "functions per 1,000 lines": 60.4,
-    "modules of less than 80 lines": 435,
+    "modules of less than 80 lines": 411,
     "modules with one importer, of their own package": 331,
     "files of read_stream of a text, Chat Completions": 39,
     "files of write_request of Anthropic Messages, from messages to body": 35,
@@ -362,6 +363,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.bundles.redaction.fragments",
     "partstream.conformance.scenarios.stream_shapes",
     "partstream.testing.served",
+    "partstream.testing.vendors",
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",
@@ -431,9 +433,13 @@ def _spoken_in(folder: str) -> set[str]:
     return {row.name for row in PROTOCOLS.values() if _folders(row) & shared}
 
 
+_OF_ONE_WIRE = re.compile(r"partstream\.(?:protocols|testing\.vendors)\.(\w+)")
+
+
 def _foreign_protocols(path: Path) -> Iterator[str]:
     module = _name(path)
-    own = _spoken_in(module.split(".")[2]) if module.startswith("partstream.protocols.") else set()
+    of_one_wire = _OF_ONE_WIRE.match(module)
+    own = _spoken_in(of_one_wire[1]) if of_one_wire else set()
     called = CALLED_LIKE_PROTOCOLS.get(module, set())
     foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own | called}
     for word in _words(path):

@@ -11,7 +11,6 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
-from partstream.protocols.losses import Losses
 from partstream.protocols.model_paths import MODEL, path_for_model
 from partstream.protocols.protocol import (
     Claim,
@@ -52,7 +51,6 @@ LOADED = {
     "read_request": ReadRequest,
     "write_response": WriteResponse,
     "own_settings": OwnSettings,
-    "loses": Losses,
 }
 
 

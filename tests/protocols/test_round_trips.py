@@ -1,5 +1,5 @@
-"""What is written in a protocol is read again as it was, but for the losses that the protocol names: all of them, and
-no others."""
+"""What is written in a protocol is read again as it was, but for what the table of the protocol names as unsupported:
+all of it, and nothing else."""
 
 import json
 from collections.abc import Collection
@@ -15,7 +15,6 @@ from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, CitationMode, FileMode, Reply, StreamOptions, StreamOutput
 from partstream.protocols.answer_bytes import AnswerBytes
-from partstream.protocols.losses import request_form, response_form
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.recording import read_recording
@@ -31,6 +30,7 @@ from partstream.protocols.translation import (
 from protocols.ai_sdk.streams import FOREIGN, OWN
 from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
 from protocols.answers import answers, requests
+from unsupported import UNSUPPORTED, request_form, response_form
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
 SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None and row.write_request is not None}
@@ -42,11 +42,6 @@ REPLY = Reply("identity", 1)
 
 every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN)
 moderate = settings(suppress_health_check=[HealthCheck.too_slow])
-
-
-def _losses(protocol: Protocol) -> Any:
-    assert protocol.loses is not None, f"{protocol.name} writes and names no losses"
-    return protocol.loses()
 
 
 def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int | None = None) -> list[StreamOutput]:
@@ -103,10 +98,10 @@ def test_a_recorded_answer_survives_every_protocol(path: Path, spoken: str | Non
 
 
 def _assert_survives(protocol: Protocol, outputs: list[StreamOutput]) -> list[StreamOutput]:
-    """What the protocol gives back of the answer, which is the answer but for the losses that the protocol names."""
+    """What the protocol gives back of the answer, which is the answer but for what the protocol has no place for."""
     streamed = _there_and_back(protocol, outputs)
-    losses = _losses(protocol).response
-    assert response_form(streamed, losses) == response_form(outputs, losses), protocol.name
+    unsupported = UNSUPPORTED[protocol.name].response
+    assert response_form(streamed, unsupported) == response_form(outputs, unsupported), protocol.name
     return streamed
 
 
@@ -117,8 +112,8 @@ def _compare_document(protocol: Protocol, outputs: list[StreamOutput], streamed:
         assert response_form(outputs).error is not None, protocol.name
         return
     read = read_document(protocol, json.dumps(document).encode(), EVERYTHING)
-    losses = _losses(protocol).document
-    assert response_form(read, losses) == response_form(streamed, losses), protocol.name
+    unsupported = UNSUPPORTED[protocol.name].document
+    assert response_form(read, unsupported) == response_form(streamed, unsupported), protocol.name
 
 
 # Each example is made up once for all protocols: making one up takes longer than to write it and to read it.
@@ -129,9 +124,9 @@ def _compare_document(protocol: Protocol, outputs: list[StreamOutput], streamed:
 def test_a_made_up_answer_survives_every_protocol(outputs: list[StreamOutput]) -> None:
     for protocol in WRITTEN.values():
         streamed = _assert_survives(protocol, outputs)
-        losses = _losses(protocol).response
+        unsupported = UNSUPPORTED[protocol.name].response
         split = _there_and_back(protocol, outputs, size=7)
-        assert response_form(split, losses) == response_form(outputs, losses), protocol.name
+        assert response_form(split, unsupported) == response_form(outputs, unsupported), protocol.name
         if protocol.name in DOCUMENTED:
             _compare_document(protocol, outputs, streamed)
 
@@ -141,8 +136,8 @@ def test_a_made_up_answer_survives_every_protocol(outputs: list[StreamOutput]) -
 def test_a_made_up_request_survives_every_protocol(asked: Asked) -> None:
     for protocol in SERVED.values():
         read = read_question(protocol, write_question(protocol, asked))
-        losses = _losses(protocol).request
-        assert request_form(read, losses) == request_form(asked, losses), protocol.name
+        unsupported = UNSUPPORTED[protocol.name].request
+        assert request_form(read, unsupported) == request_form(asked, unsupported), protocol.name
         assert read.unmapped == {}, f"a request of {protocol.name} holds what its own reader does not know"
 
 
@@ -162,8 +157,8 @@ def _assert_says_the_same_again(protocol: Protocol, asked: Asked) -> None:
             raise
         return
     again = read_question(protocol, write_question(protocol, once))
-    losses = _losses(protocol).request
-    assert request_form(again, losses) == request_form(once, losses), protocol.name
+    unsupported = UNSUPPORTED[protocol.name].request
+    assert request_form(again, unsupported) == request_form(once, unsupported), protocol.name
     assert once.unmapped == {}, protocol.name
 
 
@@ -180,9 +175,9 @@ def test_a_writer_that_has_written_the_end_writes_nothing_more(outputs: list[Str
 
 
 @every_writer
-def test_every_loss_has_a_name_of_its_own_and_a_sentence(protocol: Protocol) -> None:
-    losses = _losses(protocol)
-    for table in (losses.response, losses.document, losses.request):
-        names = [loss.name for loss in table]
+def test_every_unsupported_feature_has_a_name_of_its_own_and_a_sentence(protocol: Protocol) -> None:
+    unsupported = UNSUPPORTED[protocol.name]
+    for table in (unsupported.response, unsupported.document, unsupported.request):
+        names = [feature.name for feature in table]
         assert len(set(names)) == len(names)
-        assert all(loss.says.endswith(".") for loss in table)
+        assert all(feature.says.endswith(".") for feature in table)

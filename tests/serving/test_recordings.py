@@ -13,7 +13,6 @@ import pytest
 
 import recordings
 from partstream.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.losses import ResponseForm, response_form
 from partstream.protocols.recording import read_recording
 from partstream.protocols.translation import read_answer, read_document
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
@@ -22,6 +21,7 @@ from protocols.ai_sdk.streams import FOREIGN, OWN
 from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
 from serving.asgi import Call, ask
 from serving.wires import WIRES, Wire
+from unsupported import UNSUPPORTED, ResponseForm, response_form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,9 +106,8 @@ def test_a_recorded_answer_survives_being_served(place: int, wire: Wire, caplog:
 async def _assert_survives(
     wire: Wire, application: ServingApp, asking: Asking, outputs: list[StreamOutput], path: str
 ) -> Call:
-    assert wire.protocol.loses is not None
-    losses = wire.protocol.loses()
-    wanted = response_form(outputs, losses.response)
+    unsupported = UNSUPPORTED[wire.protocol.name]
+    wanted = response_form(outputs, unsupported.response)
     assert wire.protocol.write_response is not None
     if wire.protocol.write_response().state is not None:  # it names its answers itself: facts on serving 1.2, point 4
         wanted = replace(wanted, response_id=None)
@@ -117,19 +116,18 @@ async def _assert_survives(
     assert (streamed.status >= 400) is (wanted.error is not None and not _has_begun(outputs)), path
     if streamed.status == 200:
         read = read_answer(wire.protocol, streamed.body, EVERYTHING)
-        _assert_same(response_form(read, losses.response), wanted, outputs, path)
+        _assert_same(response_form(read, unsupported.response), wanted, outputs, path)
     return streamed
 
 
 async def _compare_document(wire: Wire, application: ServingApp, outputs: list[StreamOutput], streamed: Call) -> None:
     """The answer in one document says what its stream says."""
-    assert wire.protocol.loses is not None
-    losses = wire.protocol.loses()
+    unsupported = UNSUPPORTED[wire.protocol.name]
     arguments, more = wire.asking("recorded", stream=False)
     document = await ask(application, *arguments, **more)
     assert (document.status >= 400) is (response_form(outputs).error is not None)
     if document.status == 200:
-        both = (*losses.document, *losses.response)  # these two replies have identifiers of their own
+        both = (*unsupported.document, *unsupported.response)  # these two replies have identifiers of their own
         of_stream = response_form(read_answer(wire.protocol, streamed.body, EVERYTHING), both)
         said = response_form(read_document(wire.protocol, document.body, EVERYTHING), both)
         _assert_same(replace(said, response_id=None), replace(of_stream, response_id=None), outputs, "document")

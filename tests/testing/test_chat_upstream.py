@@ -8,11 +8,11 @@ from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPa
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Outcome
-from partstream.protocols.chat_completions.refusals import MOST_OF_AN_ID
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import endpoint_at
+from partstream.testing.vendors.chat_completions import MOST_OF_AN_ID
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up

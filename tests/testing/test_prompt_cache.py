@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.cached_prompt import CachedPrompt, CacheRule, PromptBlock, block_of, tokens_of
-from partstream.testing.prompt_cache import Bill, PromptCache, TooManyMarksError
+from partstream.testing.prompt_cache import (
+    Bill,
+    CachedPrompt,
+    CacheRule,
+    PromptBlock,
+    PromptCache,
+    TooManyMarksError,
+    block_of,
+    tokens_of,
+)
 
 MARKED = CacheRule(1024, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
 AUTOMATIC = CacheRule(4096, is_automatic=True)

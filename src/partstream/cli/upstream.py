@@ -96,7 +96,12 @@ Faults:
     type=click.Choice(list(BASE_PATHS)),
     help="Speak only this protocol, as most servers do; repeat for more. Default: all, or that of the recording.",
 )
-@click.option("--bill-cache", "bills_cache", is_flag=True, help="Bill prompts by the rules of the vendors' caches.")
+@click.option(
+    "--bill-cache",
+    "bills_cache",
+    is_flag=True,
+    help="Bill prompts by the rules of the vendors' caches, where they are known.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_context
 def command(

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.losses import Losses
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
@@ -367,7 +366,6 @@ class Protocol:
         tag: The field of an event that says its kind; None where events have no such field.
         ends: How it says that a response is over, beside its own events.
         has_chunks: Whether programs hold its events as objects, without a wire.
-        loses: Loads the table of what it has no place for.
         title: What a person reads who chooses a protocol; empty for its name.
         says: Which servers speak it, as a phrase.
         spoken_at: Loads the known servers that speak it; None where none is known.
@@ -383,7 +381,6 @@ class Protocol:
     tag: str | None = "type"
     ends: Ends = field(default_factory=Ends)
     has_chunks: bool = False
-    loses: Callable[[], Losses] | None = None
     title: str = ""
     says: str = ""
     spoken_at: Callable[[], tuple[SpokenAt, ...]] | None = None

@@ -9,15 +9,13 @@ from partstream.outputs import Outcome
 from partstream.protocols.served_failures import plain_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from partstream.outputs import Asked, Reply, ResponseWriter
-    from partstream.protocols.cached_prompt import CachedPrompt
     from partstream.protocols.served_documents import ServedDocument
     from partstream.protocols.served_failures import FailedReply, ServedFailure
     from partstream.protocols.served_sockets import ServedSocket
     from partstream.protocols.served_state import ServedState
-    from partstream.protocols.signed_state import SignedState, ThoughtfulCall
     from partstream.protocols.wire_request import WireEvent, WireRequest
 
 __all__ = ["FurtherEndpoint", "ReadRequest", "StreamForm", "WriteResponse"]
@@ -32,20 +30,11 @@ class ReadRequest:
             path of the request is the one that was asked, with the model in it.
         paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
             the model; without any, :attr:`WriteRequest.path`.
-        refuse: Refuses what `read` understands and a real server does not take, in the server's words: raises
-            :class:`partstream.protocols.refused.RefusedRequestError`. None for a wire whose servers refuse no more.
-        cached_prompt: The request as the prompt cache of a real server sees it; takes any body. None for a wire of
-            which no rule is known.
-        signed_state: The signatures that a request brings back, and the calls that need them; takes what `read`
-            understands. None for a wire whose servers sign nothing.
         socket: The WebSocket at the same paths; None for a wire without one.
     """
 
     read: Callable[[WireRequest], Asked]
     paths: tuple[str, ...] = ()
-    refuse: Callable[[WireRequest], None] | None = None
-    cached_prompt: Callable[[WireRequest], CachedPrompt] | None = None
-    signed_state: Callable[[WireRequest], Iterable[SignedState | ThoughtfulCall]] | None = None
     socket: ServedSocket | None = None
 
 

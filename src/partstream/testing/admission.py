@@ -29,6 +29,7 @@ from partstream.testing.scripted import choose_scenario, dressed, find_choice, p
 from partstream.testing.served import ARGUMENT_SIZE, ENDPOINTS, reply_identity
 from partstream.testing.steps import event_stream
 from partstream.testing.token_rule import PromptTokens
+from partstream.testing.vendors import VENDORS, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -200,10 +201,10 @@ class Admission:
         current.exchange.faults = faults
 
     def _billed(self, endpoint: Endpoint, request: WireRequest) -> PromptTokens | None:
-        """The tokens of a request as its vendor's cache bills them; None where nobody asked for it."""
-        if self._cache is None or endpoint.reads.cached_prompt is None:
+        """The tokens of a request as its vendor's cache bills them; None where nobody asked, or no rule is known."""
+        prompt = None if self._cache is None else _vendor(endpoint).cached_prompt(request)
+        if self._cache is None or prompt is None:
             return None
-        prompt = endpoint.reads.cached_prompt(request)
         bill = self._cache.bill(prompt)
         return PromptTokens(bill.tokens, bill.read, None if prompt.rule.is_automatic else bill.written)
 
@@ -259,11 +260,20 @@ def _check(endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
     """
     if not request.body:  # who asks whether an endpoint is there gets no answer of a model
         raise RefusedRequestError("got an empty request, expected a model and a conversation")
-    if endpoint.reads.refuse is not None:
-        endpoint.reads.refuse(request)
-    if endpoint.reads.signed_state is not None:
-        check_signed_state(endpoint.reads.signed_state(request), asked.model)
+    vendor = _vendor(endpoint)
+    vendor.refuse(request)
+    check_signed_state(vendor.signed_state(request), asked.model)
     check_request(asked)
+
+
+def _vendor(endpoint: Endpoint) -> Vendor:
+    """What is known of the servers at an endpoint; nothing of those at a further one, such as that for summaries."""
+    read_request = endpoint.protocol.read_request
+    is_main = read_request is not None and read_request() is endpoint.reads
+    return VENDORS.get(endpoint.protocol.name, _NO_VENDOR) if is_main else _NO_VENDOR
+
+
+_NO_VENDOR: Final = Vendor()
 
 
 def _checked(faults: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.signed_state import SignedState
 from partstream.testing.signing import is_signature, needs_other_thinking, signature
+from partstream.testing.vendors.vendor import SignedState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.messages import ChatMessage
     from partstream.outputs import Asked
-    from partstream.protocols.signed_state import ThoughtfulCall
+    from partstream.testing.vendors.vendor import ThoughtfulCall
 
 __all__ = ["check_calls", "check_request", "check_signatures", "check_signed_state"]
 

@@ -81,7 +81,8 @@ class ReplayUpstream:
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
         limits: The limits of connections.
         protocols: The names of the protocols that it speaks, as a server that knows no others; None for all.
-        bills_cache: Whether it bills prompts by the rules of its vendors' caches, and says so in the usage.
+        bills_cache: Whether it bills prompts by the rules of its vendors' caches, and says so in the usage; a protocol
+            without a row in :data:`partstream.testing.vendors.VENDORS` is not billed.
 
     Raises:
         CallerError: An argument is invalid; the type of the error says which.

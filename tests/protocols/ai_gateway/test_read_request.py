@@ -18,10 +18,10 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.ai_gateway.read_prompt import DENIED
 from partstream.protocols.ai_gateway.read_request import read_request
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
-from partstream.protocols.losses import request_form
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import read_question, write_question
+from unsupported import UNSUPPORTED, request_form
 
 PIXEL = "iVBORw0KGgo="
 IMAGE = DataPart(b"\x89PNG\r\n\x1a\n", "image/png")
@@ -105,9 +105,8 @@ def test_what_was_asked_can_be_asked_again(recorded: dict[str, Any]) -> None:
     asked = read_request(WireRequest("/language-model", recorded["body"], recorded["headers"]))
     settings = RequestSettings(own=AIGatewaySettings(specification_version=int(asked.dialect)))
     again = read_question(gateway, write_question(gateway, asked, settings))
-    assert gateway.loses is not None
-    losses = gateway.loses().request
-    assert request_form(again, losses) == request_form(replace(asked, unmapped={}), losses)
+    unsupported = UNSUPPORTED[gateway.name].request
+    assert request_form(again, unsupported) == request_form(replace(asked, unmapped={}), unsupported)
 
 
 def test_a_conversation_is_what_vs_code_would_say() -> None:

@@ -23,8 +23,6 @@ from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, Stre
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_gateway.errors import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.common_losses import FINISH_WORD
-from partstream.protocols.losses import ResponseForm, ResponseLoss, response_form
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import (
@@ -38,6 +36,8 @@ from partstream.protocols.translation import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from protocols.test_round_trips import moderate
+from unsupported import UNSUPPORTED, ResponseFeature, ResponseForm, response_form
+from unsupported.common import FINISH_WORD
 
 GATEWAY = PROTOCOLS["ai-gateway"]
 VERSIONS = ("2", "3", "4")
@@ -86,13 +86,15 @@ def test_every_part_is_written_when_it_comes() -> None:
 @given(outputs=answers())
 @moderate
 def test_an_answer_survives_every_version(version: str, outputs: list[StreamOutput]) -> None:
-    assert GATEWAY.loses is not None
-    losses = GATEWAY.loses().response
+    unsupported = UNSUPPORTED[GATEWAY.name].response
     if version == "2":  # has a place for one word of each finish, and none for tokens that were written to a cache
-        losses += (FINISH_WORD, ResponseLoss("cache-writes", "Tokens that were written to a cache.", _without_writes))
+        unsupported += (
+            FINISH_WORD,
+            ResponseFeature("cache-writes", "Tokens that were written to a cache.", _without_writes),
+        )
     data = frame_answer(GATEWAY, write_answer(GATEWAY, asked(version), outputs, Reply("1", 0, 4)))
     read = read_answer(GATEWAY, data, StreamOptions(citations=CitationMode.DATA, call_id_prefix=""))
-    assert response_form(read, losses) == response_form(outputs, losses)
+    assert response_form(read, unsupported) == response_form(outputs, unsupported)
 
 
 def _without_writes(form: ResponseForm) -> ResponseForm:

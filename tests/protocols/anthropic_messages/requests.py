@@ -17,6 +17,7 @@ from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import WireRequest
 from partstream.settings.kinds import Choice
+from partstream.testing.vendors.anthropic_messages import VENDOR
 
 ANTHROPIC = "https://api.anthropic.com/v1"
 HAIKU, SONNET, OPUS_46, OPUS_5 = "claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5"
@@ -63,10 +64,9 @@ def chosen_settings(**fields: Any) -> AnthropicMessagesSettings:
 
 def refused_by_anthropic(request: WireRequest) -> str | None:
     """What Anthropic says to a request that it does not take; None for one that it takes."""
-    assert READ_REQUEST.refuse is not None
     try:
         READ_REQUEST.read(request)
-        READ_REQUEST.refuse(request)
+        VENDOR.refuse(request)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -13,10 +13,10 @@ from conversation.strategies import conversations
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, RequestNotExpressibleError, RequestOptions, ThinkingPart, Tool, ToolMode
 from partstream.protocols.gemini.carried_items import ITEM_TYPE
-from partstream.protocols.gemini.refusals import refuse
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import WireRequest
+from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.requests import NEW, OLD, prepared, written
 
 MODELS = (NEW, OLD, "gemini-3.8-flash", "gemini-2.5-pro", "gemini-3-pro-image-preview")
@@ -41,7 +41,7 @@ def check(request: WireRequest) -> None:
     """Raises for a request that a server would refuse, or that has a field which Google does not know."""
     from google.genai import types  # a second, which only these tests pay
 
-    refuse(request)
+    VENDOR.refuse(request)
     body = dict(request.body)
     assert [types.Content.model_validate(content) for content in body.pop("contents")]
     for name, kind in (("systemInstruction", types.Content), ("generationConfig", types.GenerationConfig)):

@@ -16,6 +16,7 @@ from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.timestamps import rfc3339
 from partstream.testing.replay_provider import SERVED_MODELS
+from partstream.testing.vendors.ollama import VENDOR
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ollama.test_write_request import IMAGE
 
@@ -123,16 +124,14 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("sentence", REFUSED)
 def test_what_a_real_server_refuses_is_refused_in_its_words(sentence: str) -> None:
-    assert READ_REQUEST.refuse is not None
     with pytest.raises(RefusedRequestError) as caught:
-        READ_REQUEST.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **REFUSED[sentence]}))
+        VENDOR.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **REFUSED[sentence]}))
     assert (str(caught.value), caught.value.status) == (sentence, 400)
 
 
 @pytest.mark.parametrize("body", [{}, {"model": "llama2", "think": False}, {"model": "gpt-oss:20b", "think": "max"}])
 def test_what_a_real_server_takes_is_taken(body: dict[str, Any]) -> None:
-    assert READ_REQUEST.refuse is not None
-    READ_REQUEST.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **body}))
+    VENDOR.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **body}))
 
 
 # ---- answers ----

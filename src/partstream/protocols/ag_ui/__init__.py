@@ -16,7 +16,6 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.ag_ui.settings", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.ag_ui.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.ag_ui.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.ag_ui.losses", "LOSES"),
     title="AG-UI",
     says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
 )

@@ -17,7 +17,6 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.ai_gateway.settings", "OWN_SETTINGS"),
     write_response=loaded("partstream.protocols.ai_gateway.write_response", "WRITE_RESPONSE"),
     has_chunks=True,
-    loses=loaded("partstream.protocols.ai_gateway.losses", "LOSES"),
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
     spoken_at=loaded("partstream.protocols.ai_gateway.servers", "SPOKEN_AT"),

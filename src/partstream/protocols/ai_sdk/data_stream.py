@@ -35,5 +35,4 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.ai_sdk.write_data_stream", "WRITE_RESPONSE"),
     framings=(_LINES,),
     has_chunks=True,
-    loses=loaded("partstream.protocols.ai_sdk.losses", "DATA_STREAM"),
 )

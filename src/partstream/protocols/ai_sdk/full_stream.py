@@ -16,5 +16,4 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.ai_sdk.write_full_stream", "WRITE_RESPONSE"),
     framings=(JSON_LINES, SSE),
     has_chunks=True,
-    loses=loaded("partstream.protocols.ai_sdk.losses", "FULL_STREAM"),
 )

@@ -16,5 +16,4 @@ PROTOCOL: Final = Protocol(
     # An application that writes the stream itself need not say more of the end than this.
     ends=Ends(data={b"[DONE]": EndMark(completes=True)}),
     has_chunks=True,
-    loses=loaded("partstream.protocols.ai_sdk.losses", "UI_STREAM"),
 )

@@ -19,7 +19,6 @@ PROTOCOL: Final = Protocol(
     spoken_at=loaded("partstream.protocols.anthropic_messages.servers", "SPOKEN_AT"),
     read_request=loaded("partstream.protocols.anthropic_messages.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.anthropic_messages.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.anthropic_messages.losses", "LOSES"),
     framings=(LENIENT_SSE, JSON_LINES),
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

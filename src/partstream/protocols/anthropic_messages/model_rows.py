@@ -1,7 +1,7 @@
 """What each of Anthropic's own models takes, by the name of its line: facts 4.1, 8, 10.2, 11 and 12.
 
-The served side refuses and bills by these rows; the writer of requests goes by what a server lists, and by them where
-it lists nothing (:mod:`partstream.protocols.anthropic_messages.model_table`).
+The replay upstream refuses and bills by these rows; the writer of requests goes by what a server lists, and by them
+where it lists nothing (:mod:`partstream.protocols.anthropic_messages.model_table`).
 """
 
 from __future__ import annotations

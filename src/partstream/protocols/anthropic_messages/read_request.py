@@ -18,9 +18,6 @@ from partstream.outputs import Asked
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
-from partstream.protocols.anthropic_messages.cached_prompt import cached_prompt
-from partstream.protocols.anthropic_messages.refusals import refuse
-from partstream.protocols.anthropic_messages.signed_blocks import signed_state
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.protocol import ReadRequest
 from partstream.protocols.refused import RefusedRequestError
@@ -124,6 +121,4 @@ def _conversation(request: WireRequest) -> str:
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 
-READ_REQUEST: Final = ReadRequest(
-    read=read_request, refuse=refuse, cached_prompt=cached_prompt, signed_state=signed_state
-)
+READ_REQUEST: Final = ReadRequest(read=read_request)

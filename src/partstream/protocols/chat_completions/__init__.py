@@ -20,7 +20,6 @@ PROTOCOL: Final = Protocol(
     framings=(LENIENT_SSE, JSON_LINES),
     read_request=loaded("partstream.protocols.chat_completions.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.chat_completions.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.chat_completions.losses", "LOSES"),
     tag=None,
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

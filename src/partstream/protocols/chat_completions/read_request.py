@@ -18,8 +18,6 @@ from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
-from partstream.protocols.chat_completions.cached_prompt import cached_prompt
-from partstream.protocols.chat_completions.refusals import refuse
 from partstream.protocols.protocol import ReadRequest
 
 if TYPE_CHECKING:
@@ -118,4 +116,4 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, {"reasoning": reasoning} if beside else {}
 
 
-READ_REQUEST: Final = ReadRequest(read=_read, refuse=refuse, cached_prompt=cached_prompt)
+READ_REQUEST: Final = ReadRequest(read=_read)

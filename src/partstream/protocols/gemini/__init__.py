@@ -19,7 +19,6 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.gemini.settings", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.gemini.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.gemini.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.gemini.losses", "LOSES"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
     ends=Ends(),

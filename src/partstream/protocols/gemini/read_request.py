@@ -17,8 +17,6 @@ from partstream.protocols.asked_fields import Counts
 from partstream.protocols.gemini.asked_contents import read_contents, read_system
 from partstream.protocols.gemini.asked_fields import camel_case, object_of, text_of
 from partstream.protocols.gemini.asked_tools import read_tools
-from partstream.protocols.gemini.cached_prompt import cached_prompt
-from partstream.protocols.gemini.refusals import refuse
 from partstream.protocols.model_paths import MODEL, model_in_path
 from partstream.protocols.protocol import ReadRequest
 
@@ -80,4 +78,4 @@ def _generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, config | ({"thinkingConfig": kept} if kept else {})
 
 
-READ_REQUEST: Final = ReadRequest(read=read_asked, paths=PATHS, refuse=refuse, cached_prompt=cached_prompt)
+READ_REQUEST: Final = ReadRequest(read=read_asked, paths=PATHS)

@@ -17,7 +17,6 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.ollama.settings", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.ollama.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.ollama.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.ollama.losses", "LOSES"),
     framings=(JSON_LINES,),
     tag=None,
     has_chunks=True,

@@ -14,9 +14,7 @@ from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
-from partstream.protocols.ollama.cached_prompt import cached_prompt
 from partstream.protocols.ollama.options import NUM_CTX
-from partstream.protocols.ollama.refusals import refuse
 from partstream.protocols.protocol import ReadRequest
 
 if TYPE_CHECKING:
@@ -76,4 +74,4 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under the names that they have here."""
 
 
-READ_REQUEST: Final = ReadRequest(read=_read, refuse=refuse, cached_prompt=cached_prompt)
+READ_REQUEST: Final = ReadRequest(read=_read)

@@ -16,7 +16,6 @@ PROTOCOL: Final = Protocol(
     write_request=loaded("partstream.protocols.openresponses.write_request", "WRITE_REQUEST"),
     read_request=loaded("partstream.protocols.openresponses.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.openresponses.write_response", "WRITE_RESPONSE"),
-    loses=loaded("partstream.protocols.openresponses.losses", "LOSES"),
     own_settings=loaded("partstream.protocols.openresponses.settings", "OWN_SETTINGS"),
     has_chunks=True,
     title="OpenResponses",

@@ -17,7 +17,6 @@ from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
-from partstream.protocols.openresponses.cached_prompt import cached_prompt
 from partstream.protocols.openresponses.served_socket import SOCKET
 from partstream.protocols.protocol import ReadRequest
 
@@ -184,4 +183,4 @@ def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[st
     return mode, frozenset(name for name in names if isinstance(name, str))
 
 
-READ_REQUEST: Final = ReadRequest(read=_read, cached_prompt=cached_prompt, socket=SOCKET)
+READ_REQUEST: Final = ReadRequest(read=_read, socket=SOCKET)

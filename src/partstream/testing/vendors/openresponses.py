@@ -1,0 +1,22 @@
+"""The servers of OpenResponses: their automatic cache, which keeps every beginning of tools, instructions and input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.testing.prompt_cache import OPENAI_RULE, CachedPrompt, listed_blocks
+from partstream.testing.vendors.vendor import Vendor
+
+if TYPE_CHECKING:
+    from partstream.protocols.wire_request import WireRequest
+
+__all__ = ["VENDOR"]
+
+
+class _OpenAI(Vendor):
+    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
+        blocks = listed_blocks(request.body, ("tools", "instructions", "input"))
+        return CachedPrompt(blocks, OPENAI_RULE, str(request.body.get("model") or ""))
+
+
+VENDOR: Final = _OpenAI()
