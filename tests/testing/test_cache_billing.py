@@ -54,3 +54,12 @@ def test_nothing_is_billed_unless_it_is_asked_for() -> None:
         assert plain[0]["prompt"] < billed[0]["prompt"]  # a block is counted with the names of its fields
 
     run(test())
+
+
+def test_a_wire_of_which_no_cache_is_known_is_not_billed() -> None:
+    async def test() -> None:
+        plain, billed = [await asked_twice("ai-gateway", bills_cache=bills) for bills in (False, True)]
+        assert plain == billed
+
+    assert "ai-gateway" not in VENDORS
+    run(test())
