@@ -1,50 +1,55 @@
-"""A real sidecar process and the extension's end of its pipes; every wait is bounded."""
+"""The extension's end of a connection with a sidecar; every wait is bounded.
+
+`running` serves it in a thread of the test's own process, with all but the pipes. `running_process` takes half a second
+more, and is for what a process alone has: standard error, signals, an exit status and a pipe that is full.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from base64 import b64decode
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
+from partstream.hosts.vscode.process import _route_logs
+from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.session import Session
 from partstream.json_codec import dumps, loads
 from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.framing import encode_frame
+from partstream.rpc.outbox import Outbox
 from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from partstream.log_level import LogLevel
+
 PATIENCE = 20.0
 """Seconds that a test waits for anything."""
 
 
-class Sidecar:
+class Peer(ABC):
     """Sends messages, and collects what comes back in the order in which it came."""
 
-    def __init__(self, *command: str) -> None:
-        command = command or (sys.executable, "-m", "partstream.hosts.vscode")
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    def __init__(self) -> None:
         self.messages: list[Any] = []
-        self.errors = ""
         self._news = threading.Condition()
-        self._may_read = threading.Event()
-        self._may_read.set()
         self._next_id = 0
-        reads = (self._read_messages, self._read_errors)
-        # A test that fails before it has closed this must not keep the run from ending.
-        self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
-        for thread in self._threads:
-            thread.start()
 
-    def write(self, data: bytes) -> None:
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+    @abstractmethod
+    def write(self, data: bytes) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
 
     def send(self, method: str, params: object = None) -> int:
         """Sends a request and returns its id."""
@@ -76,10 +81,6 @@ class Sidecar:
             if time.monotonic() > end:
                 raise TimeoutError(f"not within {PATIENCE:g} s")
             time.sleep(0.01)
-
-    def until_errors(self, fits: Callable[[str], Any]) -> Any:
-        """What `fits` makes of standard error, as soon as it is true."""
-        return self._wait_for(lambda: fits(self.errors))
 
     def respond(self, model: str, *messages: Any, group: Any = None, **options: Any) -> int:
         """Asks for an answer; its progress token is its id."""
@@ -128,6 +129,38 @@ class Sidecar:
     def initialize(self, *providers: object) -> Any:
         return self.call("initialize", initialization(*providers))
 
+    def _wait_for(self, condition: Callable[[], Any]) -> Any:
+        with self._news:
+            found = self._news.wait_for(condition, PATIENCE)
+        assert found, f"nothing came in {PATIENCE:g} s; last: {self.messages[-3:]}, {self.errors[-2000:]}"
+        return found
+
+
+class Sidecar(Peer):
+    """A process."""
+
+    def __init__(self, *command: str) -> None:
+        super().__init__()
+        command = command or (sys.executable, "-m", "partstream.hosts.vscode")
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.errors = ""
+        self._may_read = threading.Event()
+        self._may_read.set()
+        reads = (self._read_messages, self._read_errors)
+        # A test that fails before it has closed this must not keep the run from ending.
+        self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
+        for thread in self._threads:
+            thread.start()
+
+    def write(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def until_errors(self, fits: Callable[[str], Any]) -> Any:
+        """What `fits` makes of standard error, as soon as it is true."""
+        return self._wait_for(lambda: fits(self.errors))
+
     def pause_reading(self) -> None:
         """The pipe fills up from now on."""
         self._may_read.clear()
@@ -153,12 +186,6 @@ class Sidecar:
             except BrokenPipeError:
                 assert pipe is self.process.stdin  # what was not written has no reader any more
 
-    def _wait_for(self, condition: Callable[[], Any]) -> Any:
-        with self._news:
-            found = self._news.wait_for(condition, PATIENCE)
-        assert found, f"nothing came in {PATIENCE:g} s; last: {self.messages[-3:]}, {self.errors[-2000:]}"
-        return found
-
     def _read_messages(self) -> None:
         connection = Connection()
         while data := self.process.stdout.read1(65536):
@@ -175,16 +202,83 @@ class Sidecar:
                 self._news.notify_all()
 
 
+class InThread(Peer):
+    """A session with an event loop of its own, whose log goes to its peer as that of a process does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_ready = threading.Event()
+        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),), daemon=True)
+        self._thread.start()
+        assert self._is_ready.wait(PATIENCE)
+
+    def write(self, data: bytes) -> None:
+        self._loop.call_soon_threadsafe(self._session.receive, data)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._exit)
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        exited = asyncio.Event()
+        self._exit = exited.set
+        connection, outbox, redactor = Connection(), Outbox(), Redactor()
+
+        def read() -> None:
+            while data := outbox.take():
+                received = connection.receive(data)
+                with self._news:
+                    self.messages += received
+                    self._news.notify_all()
+
+        outbox.on_waiting = lambda: self._loop.call_soon(read)
+        handler = ChannelHandler(self._loop, outbox.open_minor(), redactor)
+        with _logging_to(handler) as set_level:
+            self._session = Session(
+                outbox,
+                redactor,
+                on_ready=handler.open_channel,
+                on_exit=lambda status: exited.set(),
+                on_log_level=set_level,
+            )
+            self._is_ready.set()
+            await exited.wait()
+            await self._session.aclose()
+            handler.close_channel()
+
+
 @contextmanager
-def running(*providers: object, initialize: bool = True) -> Iterator[Sidecar]:
-    """A sidecar with these providers, ready to be asked."""
-    sidecar = Sidecar()
+def _logging_to(handler: logging.Handler) -> Iterator[Callable[[LogLevel], None]]:
+    """Routes the log of this process to a handler as that of a sidecar, and then as before."""
+    loggers = [logging.getLogger(name) for name in (None, "partstream", "httpx2", "httpcore2")]
+    levels = [logger.level for logger in loggers]
     try:
+        yield _route_logs(handler)
+    finally:
+        logging.captureWarnings(capture=False)
+        logging.getLogger().removeHandler(handler)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def running(*providers: object, initialize: bool = True) -> Iterator[InThread]:
+    """A sidecar with these providers, ready to be asked."""
+    with closing(InThread()) as sidecar:
         if initialize:
             sidecar.initialize(*providers)
         yield sidecar
-    finally:
-        sidecar.close()
+
+
+@contextmanager
+def running_process(*providers: object, initialize: bool = True) -> Iterator[Sidecar]:
+    """The same as a process of its own."""
+    with closing(Sidecar()) as sidecar:
+        if initialize:
+            sidecar.initialize(*providers)
+        yield sidecar
 
 
 def initialization(*providers: object, version: int = PROTOCOL_VERSION) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from partstream.hosts.vscode.gateway import GatewayLoader, GatewaySurroundings, editor_settings
 from partstream.testing import ReplayUpstream
 
-from .sidecar import PATIENCE, running
+from .sidecar import PATIENCE, running, running_process
 
 KEY = "sk-test-0123456789"
 
@@ -125,7 +125,7 @@ async def provider(messages, options):
     yield
 """)
     group = {"id": "g", "configuration": {"provider": str(path), "apiKey": KEY, "headers": {"x-auth": f"Bearer {KEY}"}}}
-    with running() as sidecar:
+    with running_process() as sidecar:
         error = sidecar.wait(sidecar.respond("provider", "Hello", group=group)).error
         assert error["message"] == f"the provider leaky failed: ValueError: refused: [redacted] ({path}:8)"
         sidecar.until_logged("the key is [redacted]")
@@ -143,7 +143,7 @@ def test_the_representation_of_a_gateway_shows_its_host_and_no_key():
 def test_a_key_from_a_file_serves_a_group_and_is_in_nothing_that_the_sidecar_says(tmp_path):
     path = tmp_path / "key"
     path.write_text(KEY)
-    with serving(token=KEY) as upstream, running() as sidecar:
+    with serving(token=KEY) as upstream, running_process() as sidecar:
         group = group_of(upstream, apiKeyFile=str(path))
         request_id = sidecar.respond("text", "Hello", group=group)
         assert sidecar.wait(request_id).error is None

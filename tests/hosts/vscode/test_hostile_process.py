@@ -18,7 +18,7 @@ from partstream.rpc.connection import Connection
 from partstream.rpc.outbox import Outbox
 
 from .in_process import run, serving
-from .sidecar import PATIENCE, Sidecar, running
+from .sidecar import PATIENCE, Sidecar, running_process
 
 Write = Callable[..., Path]
 
@@ -56,7 +56,7 @@ WAITS = """
 
 
 def test_code_of_a_provider_that_leaves_the_event_loop_ends_nobody(write: Write):
-    with running(write(ENDERS), write(WAITS, "waits.py")) as sidecar:
+    with running_process(write(ENDERS), write(WAITS, "waits.py")) as sidecar:
         waiting = sidecar.respond("waits/provider", "Hi")
         sidecar.until(lambda _: sidecar.text(waiting) == "begun")
         assert sidecar.ask("own/m", "Hi") == "still here"
@@ -70,7 +70,7 @@ def test_code_of_a_provider_that_leaves_the_event_loop_ends_nobody(write: Write)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_a_persons_interrupt_ends_the_process(write: Write):
-    with running(write(ENDERS)) as sidecar:
+    with running_process(write(ENDERS)) as sidecar:
         assert sidecar.ask("own/m", "Hi") == "still here"
         sidecar.process.send_signal(signal.SIGINT)
         assert sidecar.end() == 130
@@ -95,7 +95,7 @@ CANCELS = """
 
 def test_a_provider_that_cancels_all_tasks_ends_no_process_and_every_request_is_answered(write: Write):
     path = write(CANCELS)
-    with running(f"{path}:provider", write(WAITS, "waits.py"), f"{path}:cancelling") as sidecar:
+    with running_process(f"{path}:provider", write(WAITS, "waits.py"), f"{path}:cancelling") as sidecar:
         waiting = sidecar.respond("waits/provider", "Hi")
         sidecar.until(lambda _: sidecar.text(waiting) == "begun")
         cancelling = sidecar.respond("own/m", "Hi")
@@ -119,7 +119,7 @@ def test_a_provider_that_closes_every_descriptor_ends_the_process_instead_of_lea
             os.closerange(3, 256)
             yield "closed"
     """)
-    with running(path) as sidecar:
+    with running_process(path) as sidecar:
         sidecar.respond("own/provider", "Hi")
         assert sidecar.end() != 0
 
@@ -160,7 +160,7 @@ def test_a_provider_that_blocks_is_named_with_its_line_while_it_does_and_in_the_
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_a_second_interrupt_ends_a_process_whose_event_loop_is_blocked(write: Write):
     says = "print('blocked', file=sys.stderr, flush=True); helper()  # the line"
-    with running(write(BLOCKS.replace("helper()  # the line", says))) as sidecar:
+    with running_process(write(BLOCKS.replace("helper()  # the line", says))) as sidecar:
         sidecar.respond("own/provider", "Hi")
         sidecar.until_errors(lambda errors: "blocked" in errors)
         for _ in range(2):

@@ -8,7 +8,7 @@ from threading import Thread
 
 from configuration.planted import SPOTS
 
-from .sidecar import running
+from .sidecar import running_process
 
 SECRET = "sk-planted-4f1d0c9ba37e"  # noqa: S105 - it opens nothing
 
@@ -54,7 +54,7 @@ def echoing() -> Iterator[Server]:
 
 
 def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
-    with echoing() as server, running() as sidecar:
+    with echoing() as server, running_process() as sidecar:
         url = f"http://127.0.0.1:{server.server_port}/v1"
         for number, (name, spot) in enumerate(SPOTS.items()):
             secret = f"{SECRET}-{number}"

@@ -10,7 +10,7 @@ from partstream import ChatMessage, Tool
 from partstream.rpc.connection import Notification, Response
 from partstream.tokens import MessageCounter, estimate_tokens
 
-from .sidecar import Sidecar, frame, initialization, running
+from .sidecar import Sidecar, frame, initialization, running, running_process
 
 DID_ANSWER = "languageModels/didAnswer"
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -81,7 +81,7 @@ def test_requests_may_follow_initialize_in_the_same_bytes():
 
 
 def test_shutdown_and_exit_end_the_process_with_status_0():
-    with running(EXAMPLES / "echo_provider.py") as sidecar:
+    with running_process(EXAMPLES / "echo_provider.py") as sidecar:
         assert sidecar.call("shutdown") is None
         assert sidecar.wait(sidecar.send("languageModels/information", {})).error["code"] == -32600
         sidecar.notify("exit")
@@ -89,7 +89,7 @@ def test_shutdown_and_exit_end_the_process_with_status_0():
 
 
 def test_exit_without_shutdown_ends_the_process_with_status_1():
-    with running() as sidecar:
+    with running_process() as sidecar:
         sidecar.notify("exit")
         assert sidecar.end() == 1
 
@@ -106,7 +106,7 @@ async def provider(messages, options):
 
 
 def test_the_end_of_input_ends_the_process_and_what_runs_in_it(write):
-    with running(write(HANGING)) as sidecar:
+    with running_process(write(HANGING)) as sidecar:
         request_id = sidecar.respond("own/provider", "go")
         sidecar.until(lambda _: sidecar.text(request_id) == "started")
         sidecar.process.stdin.close()
@@ -116,7 +116,7 @@ def test_the_end_of_input_ends_the_process_and_what_runs_in_it(write):
 
 def test_a_thread_that_never_ends_does_not_keep_the_process(write):
     path = write(ECHO + "threading.Thread(target=threading.Event().wait).start()")
-    with running(path) as sidecar:
+    with running_process(path) as sidecar:
         assert sidecar.ask("own/echo", "hi") == "hi"
         sidecar.call("shutdown")
         sidecar.notify("exit")
@@ -124,7 +124,7 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(write):
 
 
 def test_cancel_answers_at_once_and_closes_the_generator(write):
-    with running(write(HANGING)) as sidecar:
+    with running_process(write(HANGING)) as sidecar:
         request_id = sidecar.respond("own/provider", "go")
         sidecar.until(lambda _: sidecar.text(request_id) == "started")
         sidecar.notify("$/cancelRequest", {"id": request_id})
@@ -143,7 +143,7 @@ def test_a_provider_sees_the_cancellation_and_what_it_reports_afterwards_is_drop
                 progress.report(TextPart("after"))
                 print("seen", token.is_cancellation_requested)
     """)
-    with running(path) as sidecar:
+    with running_process(path) as sidecar:
         request_id = sidecar.respond("own/m", "go")
         sidecar.until(lambda _: sidecar.text(request_id) == "before")
         sidecar.notify("$/cancelRequest", {"id": request_id})
@@ -163,7 +163,7 @@ def test_a_provider_that_ignores_its_token_is_ended_all_the_same(write):
                 finally:
                     print("ended")
     """)
-    with running(path) as sidecar:
+    with running_process(path) as sidecar:
         request_id = sidecar.respond("own/m", "go")
         sidecar.until(lambda _: sidecar.text(request_id) == "deaf")
         sidecar.notify("$/cancelRequest", {"id": request_id})
@@ -314,7 +314,7 @@ def test_what_a_provider_prints_goes_to_standard_error_and_cannot_corrupt_the_pr
             yield "b"
             yield repr(sys.stdin.read())
     """)
-    with running(path) as sidecar:
+    with running_process(path) as sidecar:
         assert sidecar.ask("own/provider", "go") == "ab''"
         for words in ("printed on import", "printed\n", "written", "raw", "child input"):
             sidecar.until_errors(lambda errors, words=words: words in errors)
@@ -460,7 +460,7 @@ class Shop(LanguageModelChatProvider):
 def test_a_provider_of_a_group_gets_its_keys_and_values_for_the_list_and_for_each_answer(write):
     configuration = {"provider": str(write(GROUPED)), "apiKey": "sk-of-the-shop", "city": "Lisbon"}
     group = {"id": "g", "name": "Shop", "configuration": configuration}
-    with running() as sidecar:
+    with running_process() as sidecar:
         assert [model["id"] for model in sidecar.information(group)["models"]] == ["Lisbon"]
         request_id = sidecar.respond("Lisbon", "hi", group=group)
         assert sidecar.wait(request_id).error is None
@@ -513,7 +513,7 @@ def test_a_provider_asks_for_a_key_and_says_whether_it_had_one(write, is_group, 
     given = {} if key is None else {"apiKey": key}
     group = {"id": "g", "configuration": {"provider": source, **given}} if is_group else None
     own = [] if is_group else [{"source": source, **given}]
-    with running(*own) as sidecar:
+    with running_process(*own) as sidecar:
         result = sidecar.information(group)
         assert result["models"] == []
         [error] = result["errors"]
@@ -525,7 +525,7 @@ def test_a_provider_asks_for_a_key_and_says_whether_it_had_one(write, is_group, 
 
 def test_a_provider_of_the_settings_gets_its_key_and_may_ask_for_another_in_an_answer(write):
     source = str(write(ASKING))
-    with running({"source": source, "name": "own", "apiKey": "sk-of-the-shop"}) as sidecar:
+    with running_process({"source": source, "name": "own", "apiKey": "sk-of-the-shop"}) as sidecar:
         assert sidecar.ask("own/shop", "hi") == "a key of 14 characters"
         error = sidecar.wait(sidecar.respond("own/shop", "wrong")).error
         assert error["data"]["keyNeed"] == {"source": source, "hadKey": True}
@@ -637,7 +637,7 @@ provider = Both()
 
 
 def test_a_slow_reader_makes_the_answer_wait_with_bounded_memory_and_nobody_starves(write):
-    with running(write(MANY)) as sidecar:
+    with running_process(write(MANY)) as sidecar:
         sidecar.information()
         many = sidecar.respond("own/many", "go")
         sidecar.until(lambda _: len(sidecar.parts(many)) > 0)
@@ -724,7 +724,7 @@ def test_malformed_messages_are_answered_and_the_conversation_goes_on(body, code
 
 
 def test_a_header_that_cannot_be_read_ends_the_process():
-    with running() as sidecar:
+    with running_process() as sidecar:
         sidecar.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert sidecar.end() == 1
         assert "Content-Length" in sidecar.logs() or "Content-Length" in sidecar.errors

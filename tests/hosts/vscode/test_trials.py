@@ -11,7 +11,7 @@ from partstream.hosts.vscode.gateway import GatewaySurroundings
 from partstream.hosts.vscode.trials import try_server
 from partstream.testing import ReplayUpstream
 
-from .sidecar import running
+from .sidecar import running_process
 
 KEY = "sk-trial-0123456789"
 MODELS = {
@@ -144,7 +144,7 @@ def test_a_sidecar_tries_a_server_and_no_answer_of_it_holds_the_key():
             return await asyncio.to_thread(asked, upstream.base_url)
 
     def asked(base_url):
-        with running() as sidecar:
+        with running_process() as sidecar:
             good, bad = (
                 sidecar.call("languageModels/tryServer", {"configuration": {"baseUrl": base_url, "apiKey": key}})
                 for key in (KEY, "sk-of-somebody-else-0123")
