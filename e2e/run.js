@@ -2,7 +2,8 @@
 /**
  * Installs the packed extension into a real VS Code and checks it there.
  *
- *     node run.js [--vsix FILE] [--artifacts FOLDER] [--only REGULAR_EXPRESSION] [--keep-logs]
+ *     node run.js [--smoke] [--lanes NUMBER] [--only REGULAR_EXPRESSION]
+ *                 [--vsix FILE] [--artifacts FOLDER] [--keep-logs]
  */
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -36,6 +37,8 @@ import { ROOT, Session } from "./driver/session.js";
 
 const { values } = parseArgs({
   options: {
+    smoke: { type: "boolean", default: false },
+    lanes: { type: "string", default: "1" },
     vsix: { type: "string" },
     artifacts: { type: "string", default: join(ROOT, "artifacts/e2e") },
     only: { type: "string" },
@@ -48,25 +51,50 @@ const artifacts = resolve(values.artifacts);
 
 const harness = new Harness();
 
-/** Each with a VS Code of its own; `missing` says why one cannot be, and `table` shows its results. */
+const CONFIGURED = { fixtures: ["direct-provider", "consumer"], groups, settings };
+const [MODEL_IS_THERE] = PANEL_CHECKS;
+
+/**
+ * Each with a VS Code, a folder and artifacts of its own, so that several can run beside each other. `missing` says why
+ * one cannot be, and `table` shows its results. Those that take longest come first: with two lanes both end at about the
+ * same time.
+ */
 const RUNS = [
   {
-    artifacts,
-    begin: { fixtures: ["direct-provider", "consumer"], groups, settings },
-    // The groups that are added there have models of the same ids as those of the others, which get other ids then.
+    name: "pages",
+    begin: CONFIGURED,
     checks: [
-      ...PANEL_CHECKS,
-      ...WIRE_CHECKS,
-      ...API_CHECKS,
-      ...TOKEN_CHECKS,
-      ...TROUBLE_CHECKS, // Before groups are added whose key is refused: they stay wrong.
-      ...ADD_MODELS_CHECKS,
-      ...GROUP_CHECKS,
-      ...CONNECTION_CHECKS,
+      MODEL_IS_THERE,
       ...INSPECTOR_CHECKS,
       ...REPORT_CHECKS,
+      ...CONNECTION_CHECKS,
       ...ACCESSIBILITY_CHECKS,
       ...SETTINGS_EDITOR_CHECKS,
+    ],
+  },
+  {
+    name: "chat",
+    begin: CONFIGURED,
+    checks: [...PANEL_CHECKS, ...WIRE_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...TROUBLE_CHECKS],
+  },
+  {
+    name: "models",
+    begin: CONFIGURED,
+    // The groups that are added there have models of the same ids as those of the others, which get other ids then.
+    checks: [MODEL_IS_THERE, ...ADD_MODELS_CHECKS, ...GROUP_CHECKS],
+  },
+  {
+    name: "harness",
+    begin: { groups: harnessGroups, settings: () => harness.settings, harness },
+    checks: HARNESS_CHECKS,
+    missing: missingTexts(),
+    table: tableOf,
+  },
+  {
+    name: "providers",
+    begin: CONFIGURED,
+    checks: [
+      MODEL_IS_THERE,
       ...AGENT_CHECKS,
       ...HUB_CHECKS,
       ...NEW_PROVIDER_CHECKS,
@@ -74,42 +102,57 @@ const RUNS = [
       ...ENDING_CHECKS,
     ],
   },
-  { artifacts: join(artifacts, "first-run"), begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
-  {
-    artifacts: join(artifacts, "first-provider"),
-    begin: { isFresh: true, prepare: prepareProvider },
-    checks: FIRST_PROVIDER_CHECKS,
-  },
-  {
-    artifacts: join(artifacts, "harness"),
-    begin: { groups: harnessGroups, settings: () => harness.settings, harness },
-    checks: HARNESS_CHECKS,
-    missing: missingTexts(),
-    table: tableOf,
-  },
-  {
-    artifacts: join(artifacts, "everywhere"),
-    begin: { groups: everywhereGroups, settings: everywhereSettings },
-    checks: EVERYWHERE_CHECKS,
-  },
+  { name: "first-run", begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
+  { name: "everywhere", begin: { groups: everywhereGroups, settings: everywhereSettings }, checks: EVERYWHERE_CHECKS },
+  { name: "first-provider", begin: { isFresh: true, prepare: prepareProvider }, checks: FIRST_PROVIDER_CHECKS },
 ];
 
-async function run({ artifacts, begin, checks, missing = [], table }) {
+/** What shows in a minute whether the extension works: for each run, the checks of it that `--smoke` chooses. */
+const SMOKE = {
+  chat: [
+    "panel: the model is in the picker",
+    "panel: text is shown while the upstream still sends",
+    "panel: thinking is a block that opens",
+    "panel: Copilot runs a tool call and its result goes back in a second round",
+    "panel: Stop ends the answer and the upstream's connection within a second",
+    "panel: a killed sidecar gives one clear sentence, and the next message works",
+    "panel: the person's own Python provider answers, and answers differently once its file is edited",
+    "tokens: the status bar says what the answer took, and opens the page behind it",
+    "add models: four pages, and the models of a server with a key are in the picker and answer",
+    "settings editor: ours stand in groups, and a link in one runs its command",
+    "ending: the sidecar ends with VS Code",
+  ],
+  "first-run": ["first run: one notification says that there are no models yet, and its button begins the wizard"],
+};
+
+/** The runs of the smoke test: the named checks, wherever they are otherwise. */
+function smokeRuns() {
+  const checks = new Map(RUNS.flatMap((one) => one.checks).map((check) => [check.name, check]));
+  return Object.entries(SMOKE).map(([name, chosen]) => {
+    const unknown = chosen.filter((check) => !checks.has(check));
+    if (unknown.length > 0) throw new Error(`there is no check ${unknown.join(", nor ")}`);
+    const { begin } = RUNS.find((one) => one.name === name);
+    return { name: `smoke-${name}`, begin, checks: chosen.map((check) => checks.get(check)) };
+  });
+}
+
+async function run({ name, begin, checks, missing = [], table }) {
+  const say = (text) => console.log(text.replaceAll(/^/gm, `${name}: `));
   if (missing.length > 0) {
-    console.log(`left out: the checks in the Copilot harness, because ${missing.join("; ")}`);
+    say(`left out, because ${missing.join("; ")}`);
     return;
   }
-  const session = new Session(artifacts);
+  const session = new Session(join(artifacts, name));
   let results = [];
   try {
     const began = performance.now();
     await session.start({ ...begin, extension });
-    console.log(`VS Code is ready (${((performance.now() - began) / 1000).toFixed(1)} s)`);
-    results = await runChecks(checks, session, { only });
+    say(`VS Code is ready (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    results = await runChecks(checks, session, { only, say });
     writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
     if (table) {
       writeFileSync(join(session.artifacts, "table.md"), table(results));
-      console.log(`\n${table(results)}`);
+      say(`\n${table(results)}`);
     }
   } finally {
     const failed = results.length === 0 || results.some(({ passed }) => !passed);
@@ -118,6 +161,18 @@ async function run({ artifacts, begin, checks, missing = [], table }) {
   }
 }
 
-for (const one of RUNS) {
-  if (!only || one.checks.some(({ name }) => only.test(name))) await run(one);
+/** Takes one run after the other; a run that could not begin does not keep the others from theirs. */
+async function goThrough(waiting) {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const { name } = next;
+    await run(next).catch((error) => {
+      process.exitCode = 1;
+      console.log(`${name}: FAIL ${error.stack}`);
+    });
+  }
 }
+
+const waiting = (values.smoke ? smokeRuns() : RUNS).filter(
+  ({ checks }) => !only || checks.some(({ name }) => only.test(name)),
+);
+await Promise.all(Array.from({ length: Number(values.lanes) }, () => goThrough(waiting)));

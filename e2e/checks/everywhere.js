@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../driver/wait.js";
+import { bound, until } from "../driver/wait.js";
 import { MODEL, REPLAY, SMALL, SMALL_MODEL, groups } from "./configuration.js";
 
 const FILE = "harbour.ts";
@@ -82,10 +82,10 @@ export const EVERYWHERE_CHECKS = [
     name: "everywhere: the button in Source Control fills the commit message, without a sign-in",
     async run({ panel, palette, upstream, screenshot }) {
       await panel.page.getByRole("tab", { name: /^Source Control/ }).click();
-      await panel.page.locator(".scm-view .monaco-list-row").first().hover({ timeout: LONG });
+      await panel.page.locator(".scm-view .monaco-list-row").first().hover({ timeout: bound(LONG) });
       await screenshot("everywhere-commit-button");
       const button = panel.page.locator(".part.sidebar .action-label.codicon-sparkle").and(panel.page.locator('[aria-label^="Generate Commit Message"]'));
-      await button.first().waitFor({ timeout: LONG });
+      await button.first().waitFor({ timeout: bound(LONG) });
       upstream.mark();
       await button.first().click();
       const { body } = await upstream.next("the request for a commit message", isOf(SMALL), LONG);
@@ -118,7 +118,7 @@ export const EVERYWHERE_CHECKS = [
       await panel.page.locator(".part.editor .view-line", { hasText: "return lamp" }).first().click();
       upstream.mark();
       await panel.page.keyboard.press("Control+i");
-      await panel.page.locator(".inline-chat-widget, .inline-chat, .inline-chat-input-widget").first().waitFor({ timeout: LONG });
+      await panel.page.locator(".inline-chat-widget, .inline-chat, .inline-chat-input-widget").first().waitFor({ timeout: bound(LONG) });
       await panel.page.keyboard.insertText("scenario:text");
       await panel.page.keyboard.press("Enter");
       const { body } = await upstream.next("the request of inline chat", isOf(REPLAY), LONG);
@@ -131,10 +131,10 @@ export const EVERYWHERE_CHECKS = [
     name: "everywhere: the main model answers the chat of a terminal",
     async run({ panel, palette, upstream, screenshot }) {
       await palette.run("Terminal: Create New Terminal");
-      await panel.page.locator(".terminal-wrapper.active .xterm-helper-textarea").first().focus({ timeout: LONG });
+      await panel.page.locator(".terminal-wrapper.active .xterm-helper-textarea").first().focus({ timeout: bound(LONG) });
       await panel.page.keyboard.press("Control+i");
       const box = panel.page.locator(".terminal-inline-chat .interactive-input-editor .monaco-editor").first();
-      await box.click({ timeout: LONG });
+      await box.click({ timeout: bound(LONG) });
       upstream.mark();
       await panel.page.keyboard.insertText("scenario:text");
       await panel.page.keyboard.press("Enter");

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../driver/session.js";
 import { KEY } from "../driver/upstream.js";
-import { until } from "../driver/wait.js";
+import { patience, until } from "../driver/wait.js";
 
 const BOX_LIMIT = 5000;
 const WALKTHROUGH = ".gettingStartedContainer";
@@ -42,7 +42,7 @@ const STEPS = [
 async function openWalkthrough({ palette, wizard, panel }) {
   await until("the walkthrough to be chosen", async () => {
     await palette.run("Partstream: Help…");
-    return wizard.choose("Get Started", { timeout: BOX_LIMIT }).then(
+    return wizard.choose("Get Started", { timeout: patience(BOX_LIMIT) }).then(
       () => true,
       () => false,
     );

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../driver/wait.js";
+import { bound, until } from "../driver/wait.js";
 
 const FILE = "models/harbour.py";
 
@@ -54,7 +54,7 @@ export const NEW_PROVIDER_CHECKS = [
         assert.ok(page.includes(label), `${label} is not on the page: ${page}`);
       }
       await wizard.choose("Get Started");
-      await panel.page.locator(".gettingStartedContainer", { hasText: "Python is ready" }).waitFor({ timeout: 30_000 });
+      await panel.page.locator(".gettingStartedContainer", { hasText: "Python is ready" }).waitFor({ timeout: bound(30_000) });
       // Python runs by then, so the first step has its mark.
       await panel.page.locator(".gettingStartedContainer .codicon-getting-started-step-checked:visible").first().waitFor();
       await screenshot("help-walkthrough");

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { chromium } from "playwright-core";
 import { isOpaque } from "./opaque.js";
-import { until } from "./wait.js";
+import { bound, patience, until } from "./wait.js";
 
 const PANEL = ".interactive-session";
 const RESPONSE = ".interactive-item-container.interactive-response";
@@ -44,11 +44,16 @@ export class ChatPanel {
   async open(url, workspace, executable, { window = WINDOW, isEnabled = true, prepare = async () => {} } = {}) {
     this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
     this.#page = await this.#browser.newPage(window);
-    this.#page.setDefaultTimeout(CLICK_LIMIT);
+    this.renewLimits();
     await prepare(this.#page);
     if (isEnabled) await this.#enableChat(url);
-    await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: OPEN_LIMIT });
-    await this.#input.waitFor({ timeout: OPEN_LIMIT });
+    await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: bound(OPEN_LIMIT) });
+    await this.#input.waitFor({ timeout: bound(OPEN_LIMIT) });
+  }
+
+  /** Gives the browser driver the time that it needs at the load of this moment. */
+  renewLimits() {
+    this.#page.setDefaultTimeout(bound(CLICK_LIMIT));
   }
 
   /** Drags the panel's left side until the panel is so many pixels wide, as near as the window lets it. */
@@ -71,10 +76,10 @@ export class ChatPanel {
 
   /** Loads the window anew, by VS Code's own command, which `palette` runs: VS Code first writes down what is open. */
   async reload(palette) {
-    const loaded = this.#page.waitForEvent("load", { timeout: OPEN_LIMIT });
+    const loaded = this.#page.waitForEvent("load", { timeout: bound(OPEN_LIMIT) });
     await palette.run("Developer: Reload Window");
     await loaded;
-    await this.#input.waitFor({ timeout: OPEN_LIMIT });
+    await this.#input.waitFor({ timeout: bound(OPEN_LIMIT) });
   }
 
   async close() {
@@ -94,7 +99,7 @@ export class ChatPanel {
         await this.#page.locator(".action-widget").first().waitFor();
         await this.#page.keyboard.insertText(name);
         try {
-          await until("the row", () => this.#pickerRow(name, group), { limit: 2000 });
+          await until("the row", () => this.#pickerRow(name, group), { limit: 2000, within: patience });
           return true;
         } catch {
           await this.#page.keyboard.press("Escape"); // Not there yet: the list is the one of the moment it was opened.
@@ -134,7 +139,7 @@ export class ChatPanel {
         await this.openPicker(name, group);
         // At its beginning: at the end of a row under the mouse is a button that pins the model.
         await (await this.#pickerRow(name, group)).click({ position: { x: 40, y: 8 } });
-        return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT }).catch(async () => {
+        return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT, within: patience }).catch(async () => {
           await this.#page.keyboard.press("Escape");
           return false;
         });
@@ -316,7 +321,7 @@ export class ChatPanel {
       await this.openPicker(name, group);
       await (await this.#pickerRow(name, group)).hover();
       try {
-        await hover.waitFor({ timeout: CHOICE_LIMIT });
+        await hover.waitFor({ timeout: patience(CHOICE_LIMIT) });
         return true;
       } catch {
         await this.#page.keyboard.press("Escape");
@@ -368,15 +373,15 @@ export class ChatPanel {
   }
 
   /** Waits for a notification that shows `text`. */
-  async notification(text, timeout = CLICK_LIMIT) {
+  async notification(text, limit = CLICK_LIMIT) {
     const notification = this.#page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
-    await notification.waitFor({ timeout });
+    await notification.waitFor({ timeout: bound(limit) });
     return notification;
   }
 
   /** Waits for a notification that shows `text`, and clicks its button. */
-  async answerNotification(text, button, timeout = CLICK_LIMIT) {
-    const notification = await this.notification(text, timeout);
+  async answerNotification(text, button, limit = CLICK_LIMIT) {
+    const notification = await this.notification(text, limit);
     await notification.locator(".monaco-button", { hasText: button }).click();
   }
 
@@ -395,7 +400,7 @@ export class ChatPanel {
 
   /** Waits until the status bar says that the chat needs no account. */
   async isSetUp() {
-    await this.statusItem("The chat needs no account").waitFor({ timeout: OPEN_LIMIT });
+    await this.statusItem("The chat needs no account").waitFor({ timeout: bound(OPEN_LIMIT) });
   }
 
   /** Clicks a button of VS Code's dialog that waits, after `look`; gives what the dialog says. */

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./session.js";
+import { bound } from "./wait.js";
 
 const UV = join(ROOT, ".venv/bin/uv");
 const LIMIT = 60_000;
@@ -42,7 +43,7 @@ export class Elsewhere {
 
 function perform(program, words, environment, { mayFail = false } = {}) {
   return new Promise((resolve, reject) => {
-    const options = { env: environment, timeout: LIMIT, maxBuffer: 64 * 1024 * 1024 };
+    const options = { env: environment, timeout: bound(LIMIT), maxBuffer: 64 * 1024 * 1024 };
     execFile(program, words, options, (error, output, errors) => {
       if (error && !(mayFail && typeof error.code === "number")) reject(new Error(`${program}: ${error.message}\n${errors}`));
       else resolve({ status: error?.code ?? 0, output, errors });

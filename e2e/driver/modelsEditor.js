@@ -1,5 +1,5 @@
 /** VS Code's editor of models as a person has it: open it, add a group, give it another key, read what it shows. */
-import { until } from "./wait.js";
+import { bound, until } from "./wait.js";
 
 const EDITOR = ".models-widget";
 const OPEN_LIMIT = 30_000;
@@ -16,7 +16,7 @@ export class ModelsEditor {
 
   async open() {
     await this.#palette.run("Partstream: Manage Models");
-    await this.#page.locator(EDITOR).waitFor({ timeout: OPEN_LIMIT });
+    await this.#page.locator(EDITOR).waitFor({ timeout: bound(OPEN_LIMIT) });
   }
 
   async close() {

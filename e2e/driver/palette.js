@@ -1,5 +1,5 @@
 /** The palette of commands as a person has it. */
-import { until } from "./wait.js";
+import { patience, until } from "./wait.js";
 
 const BOX_LIMIT = 5000;
 const LOOK_LIMIT = 1500;
@@ -28,9 +28,9 @@ export class Palette {
         await this.#page.keyboard.press("F1");
         try {
           // VS Code closes the box when something else takes the focus: then a person opens it again.
-          await this.input.fill(`>${title}`, { timeout: BOX_LIMIT });
-          await row.waitFor({ timeout: LOOK_LIMIT });
-          await row.click({ timeout: BOX_LIMIT });
+          await this.input.fill(`>${title}`, { timeout: patience(BOX_LIMIT) });
+          await row.waitFor({ timeout: patience(LOOK_LIMIT) });
+          await row.click({ timeout: patience(BOX_LIMIT) });
           return true;
         } catch {
           await this.#page.keyboard.press("Escape"); // Not there yet: the list is that of the moment it was opened.
@@ -61,7 +61,7 @@ export class Palette {
     const row = this.#page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
     await until(`the box to hold ${text}`, async () => {
       await this.input.fill(text);
-      await row.waitFor({ timeout: LOOK_LIMIT }).catch(() => undefined); // A text of the person's own is no choice.
+      await row.waitFor({ timeout: patience(LOOK_LIMIT) }).catch(() => undefined); // A text of the person's own is no choice.
       return (await this.input.inputValue()) === text;
     });
     await this.#page.keyboard.press("Enter");

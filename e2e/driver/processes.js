@@ -2,19 +2,21 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { until } from "./wait.js";
+import { bound, patience, until } from "./wait.js";
 
 const MARK = "E2E_RUN";
 const STOP_LIMIT = 5000;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** The processes of one run, grandchildren included: they all inherit the mark, even from a group of their own. */
 export class Processes {
   #mark = randomUUID();
   #endAtExit = () => this.#signalAll("SIGKILL");
+  #exit = () => process.exit(1);
 
   constructor() {
     process.on("exit", this.#endAtExit);
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
+    for (const signal of SIGNALS) process.once(signal, this.#exit);
   }
 
   get environment() {
@@ -34,13 +36,13 @@ export class Processes {
     return child;
   }
 
-  /** Runs a program to its end and gives what it printed; rejects when it fails or takes longer than `limit`. */
+  /** Runs a program to its end and gives what it printed; rejects when it fails or takes longer than `limit`, as on a quiet machine. */
   run(command, programArguments, { limit = 60_000, environment = {} } = {}) {
     return new Promise((resolve, reject) => {
       const child = spawn(command, programArguments, {
         stdio: ["ignore", "pipe", "pipe"],
         env: { ...this.environment, ...environment },
-        timeout: limit,
+        timeout: bound(limit),
         killSignal: "SIGKILL",
       });
       let output = "";
@@ -66,11 +68,12 @@ export class Processes {
   async stopAll() {
     this.#signalAll("SIGTERM");
     try {
-      await until("the processes to end", () => this.find().length === 0, { limit: STOP_LIMIT });
+      await until("the processes to end", () => this.find().length === 0, { limit: STOP_LIMIT, within: patience });
     } catch {
       this.#signalAll("SIGKILL"); // They had their time.
     }
     process.off("exit", this.#endAtExit);
+    for (const signal of SIGNALS) process.off(signal, this.#exit);
   }
 
   #signalAll(signal) {

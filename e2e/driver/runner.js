@@ -1,52 +1,57 @@
 /** Runs checks one after the other and says how each went; knows nothing of VS Code. */
+import { TimedOutError, bound } from "./wait.js";
 
 const CHECK_LIMIT = 120_000;
+/** Milliseconds between two looks at the clock and the load. */
+const LOOK = 1000;
 
 /**
  * Prints `ok NAME` or `FAIL NAME` for each check, with the note that it returned if any, and gives what happened.
  *
  * A failed check does not stop the others, unless it is `needed`: without what it shows, all others would fail as well.
+ * `say` prints.
  */
-export async function runChecks(checks, session, { only } = {}) {
+export async function runChecks(checks, session, { only, say = console.log } = {}) {
   const results = [];
   for (const check of checks.filter(({ name, needed }) => needed || !only || only.test(name))) {
-    const result = await runCheck(check, session);
+    const result = await runCheck(check, session, say);
     results.push(result);
     if (check.needed && !result.passed) {
-      console.log("the others are left out, because they need this one");
+      say("the others are left out, because they need this one");
       break;
     }
   }
   const failed = results.filter(({ passed }) => !passed).length;
-  console.log(`${results.length - failed} passed, ${failed} failed`);
+  say(`${results.length - failed} passed, ${failed} failed`);
   return results;
 }
 
-async function runCheck({ name, run }, session) {
+async function runCheck({ name, run }, session, say) {
   const begin = performance.now();
   let failure;
   let note;
   try {
-    note = await bounded(run(session), CHECK_LIMIT);
+    session.panel.renewLimits();
+    note = await bounded(run(session), name);
   } catch (error) {
     failure = describe(error);
   }
   const seconds = (performance.now() - begin) / 1000;
-  console.log(`${failure ? "FAIL" : "ok  "} ${name} (${seconds.toFixed(1)} s)${note ? `: ${note}` : ""}`);
+  say(`${failure ? "FAIL" : "ok  "} ${name} (${seconds.toFixed(1)} s)${note ? `: ${note}` : ""}`);
   if (failure) {
-    console.log(indented(failure));
-    await showSurroundings(name, session);
+    say(indented(failure));
+    await showSurroundings(name, session, say);
   }
   return { name, passed: !failure, seconds, ...(note && { note }), ...(failure && { failure }) };
 }
 
 /** What the failure itself does not say: a picture, and what VS Code notified the person of. */
-async function showSurroundings(name, session) {
+async function showSurroundings(name, session, say) {
   try {
     await session.screenshot(`failed-${name.replaceAll(/\W+/g, "-")}`);
-    for (const text of await session.panel.notifications()) console.log(indented(`notification: ${text}`));
+    for (const text of await session.panel.notifications()) say(indented(`notification: ${text}`));
   } catch (error) {
-    console.log(indented(`no screenshot: ${describe(error)}`));
+    say(indented(`no screenshot: ${describe(error)}`));
   }
 }
 
@@ -56,15 +61,19 @@ function describe(error) {
   return stack.replaceAll(/\u001b\[\d+m/g, "");
 }
 
-async function bounded(promise, limit) {
+async function bounded(promise, name) {
+  const begin = performance.now();
   let timer;
   const late = new Promise((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${limit / 1000} s`)), limit);
+    timer = setInterval(() => {
+      const waited = performance.now() - begin;
+      if (waited > bound(CHECK_LIMIT)) reject(new TimedOutError(name, waited));
+    }, LOOK);
   });
   try {
     return await Promise.race([promise, late]);
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
