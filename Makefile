@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # A company's proxy shows a certificate that only the system knows.
 export UV_SYSTEM_CERTS ?= true
 
-.PHONY: help setup demo test test-python check lint types lock bench wheel clean
+.PHONY: help setup demo test test-slow test-python test-editor check lint types lock bench wheel clean
 .DEFAULT_GOAL := help
 
 # What stands behind a double hash in this file.
@@ -39,28 +39,47 @@ lock: ## Renew requirements.lock, with hashes
 demo: setup ## Show a whole conversation turn over real HTTP
 	$(BIN)/partstream demo
 
-# What a machine cannot run is named.
-test: ## Run all tests: Python, the extension, and the packed extension in a real VS Code
-	@start=$$(date +%s); $(MAKE) --no-print-directory test-python && \
-	if command -v npm >/dev/null; then \
-		$(MAKE) --no-print-directory test-extension && $(MAKE) --no-print-directory e2e VSIX_IS_BUILT=1; \
-	else \
-		echo "left out: the extension's tests and the end-to-end run, because npm is missing"; \
-	fi && echo "all parts: $$(( $$(date +%s) - start )) s"
+# The tests of Python keep the processors busy while the extension and VS Code wait for each other.
+test: ## Run the fast tests, in less than five minutes: Python, the extension, ten checks in a real VS Code
+	@start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
+	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast IS_INSTALLED=1 && \
+	echo "all parts: $$(( $$(date +%s) - start )) s"
 
-# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process. The order is
-# random: the head of a run names its seed, and TESTS=--randomly-seed=N repeats it.
-WORKERS ?= auto
-TESTS ?=
+test-slow: ## Run the tests that `test` leaves out: slow ones of Python, all checks in a real VS Code
+	@start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
+	$(MAKE) --no-print-directory test-python LANE=slow IS_INSTALLED=1 && \
+	$(MAKE) --no-print-directory e2e IS_INSTALLED=1 && \
+	echo "all parts: $$(( $$(date +%s) - start )) s"
 
 # The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
-# Bytecode is kept, whatever the environment says: each of two hundred processes would compile all that it imports.
-test-python: export PYTHONDONTWRITEBYTECODE :=
-test-python: ## Run the tests of Python
+tests-installed:
 	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
 	@./e2e/setup-browser.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ]
-	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(TESTS))
+
+# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process, and LANE=fast or
+# LANE=slow one lane of tests/lanes.py. The order is random: the head of a run names its seed, and
+# TESTS=--randomly-seed=N repeats it.
+WORKERS ?= auto
+TESTS ?=
+LANE ?=
+IS_INSTALLED ?=
+
+# Bytecode is kept, whatever the environment says: each of two hundred processes would compile all that it imports.
+test-python: export PYTHONDONTWRITEBYTECODE :=
+test-python: ## Run the tests of Python
+	@[ -n "$(IS_INSTALLED)" ] || $(MAKE) --no-print-directory tests-installed
+	$(call part,$(LANE) tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(LANE:%=--lane %) $(TESTS))
+
+# Shown at the end: it runs beside the tests of Python. What a machine cannot run is named.
+test-editor: ## Test the extension, and run ten checks in a real VS Code
+	@if ! command -v npm >/dev/null; then \
+		echo "left out: the extension's tests and the checks in a real VS Code, because npm is missing"; \
+	else \
+		said=$$(mktemp); status=0; \
+		{ $(MAKE) --no-print-directory test-extension && $(MAKE) --no-print-directory smoke; } >$$said 2>&1 || status=$$?; \
+		cat $$said; rm $$said; exit $$status; \
+	fi
 
 # Damaged streams, read in every way: SECONDS is how long; the last lines of a run say how to repeat a fault.
 .PHONY: fuzz
@@ -88,7 +107,8 @@ $(PYRIGHT):
 types-examples: setup $(PYRIGHT) ## Check the types of the examples and the public names with pyright, too
 	$(PYRIGHT) --project pyproject.toml
 
-check: lint types test ## Run lint, types and all tests: what a change must pass
+check: ## Run lint, types and all tests, in less than 15 minutes: what a change must pass
+	@$(MAKE) --no-print-directory lint types && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory test-slow
 
 # Strict: a link that leads nowhere fails. The second, a part of the tests of Python, looks at the built pages too, and at
 # every block of code.
@@ -391,20 +411,25 @@ caching-docs: setup ## Measure it, and put the figures into docs/caching.md
 # The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
 # missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.
 E2E_LEFT_OUT := 75
+# How many VS Codes run beside each other.
+LANES ?= 2
 
-.PHONY: e2e bench-vscode pictures
+.PHONY: e2e smoke bench-vscode pictures
 
 define in_vscode
 @status=0; ./e2e/setup.sh || status=$$?; \
 if [ $$status -eq $(E2E_LEFT_OUT) ] && [ -z "$(E2E_REQUIRED)" ]; then exit 0; fi; \
 [ $$status -eq 0 ] || exit $$status; \
-[ -n "$(VSIX_IS_BUILT)" ] || $(MAKE) --no-print-directory vsix || exit $$?; \
+[ -n "$(IS_INSTALLED)" ] || $(MAKE) --no-print-directory vsix || exit $$?; \
 start=$$(date +%s); echo "==> $(2)"; node e2e/$(1) || status=$$?; \
 echo "<== $(2): $$(( $$(date +%s) - start )) s$$([ $$status -eq 0 ] || echo ", failed")"; exit $$status
 endef
 
 e2e: setup ## Run the packed extension in a real VS Code
-	$(call in_vscode,run.js,checks in a real VS Code)
+	$(call in_vscode,run.js --lanes $(LANES),checks in a real VS Code)
+
+smoke: setup ## Run ten checks of those in a real VS Code
+	$(call in_vscode,run.js --smoke,ten checks in a real VS Code)
 
 bench-vscode: setup ## Measure the packed extension in a real VS Code
 	$(call in_vscode,bench.js,measuring in a real VS Code)

@@ -25,7 +25,7 @@ _HEAD: Final = """\
 
 Five documents say what Partstream is. Each row below is one of their demands. *Built* means that the tests of the row
 show it. *Decided otherwise* means that the page of the row gives the reason for something else; tests show what was
-built in its place. Every test that a row names exists, and the tests run with `make test`.
+built in its place. Every test that a row names exists, and the tests run with `make check`.
 
 """
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lanes import SLOW, lane_of
 from offences import assert_none
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -50,6 +51,40 @@ def _timed_asserts(path: Path) -> Iterator[str]:
 
 def test_no_test_asserts_how_long_something_takes():
     assert_none(offence for path in (PROJECT / "tests").rglob("*.py") for offence in _timed_asserts(path))
+
+
+@pytest.mark.parametrize("row", SLOW)
+def test_what_the_table_of_lanes_names_is_there(row: str):
+    file, _, name = row.partition("::")
+    assert (PROJECT / file).exists()
+    assert not name or re.search(rf"^(async )?def {name}\(", (PROJECT / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("place", "lane"),
+    [
+        ("tests/docs/test_site.py", "slow"),
+        ("tests/docs/test_site.py::test_a[b::c]", "slow"),
+        ("tests/docsets/test_site.py", "fast"),
+        ("tests", None),
+    ],
+)
+def test_a_row_of_the_table_of_lanes_is_about_all_that_is_in_it(place: str, lane: str | None):
+    assert lane_of(place) == lane
+
+
+@pytest.mark.parametrize("lane", ["fast", "slow"])
+def test_a_lane_runs_its_tests_and_no_others(lane: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
+    file = "tests/cli/test_upstream.py"
+    places = (
+        f"{file}::test_it_says_where_it_serves_and_one_line_for_each_request",
+        f"{file}::test_a_port_that_is_taken_is_told",
+    )
+    run = _run("--noconftest", "-p", "lanes", "--collect-only", "-q", f"--lane={lane}", *places)
+    collected = {line for line in run.stdout.splitlines() if line.startswith("tests/")}
+    assert collected == {place for place in places if lane_of(place) == lane}
+    assert len(collected) == 1
 
 
 FAILING = """

@@ -179,7 +179,7 @@ const STOPS = {
   async run(session) {
     const { panel, upstream, harness, screenshot } = session;
     await begin(session, MODEL);
-    await panel.send(`scenario:long=400 pace:${Math.round(patience(50))}`);
+    await panel.send(`scenario:long=400 pace:${patience(50)}`);
     const said = await panel.clickWaiting("answering for", () => screenshot("harness-answering"));
     assert.match(said, new RegExp(`^${MODEL}: answering for \\d+ s$`));
     const [{ outcome, events }] = await until("the end at the upstream", () => upstream.since.length && upstream.since);

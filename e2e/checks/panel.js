@@ -34,7 +34,7 @@ export const PANEL_CHECKS = [
     name: "panel: text is shown while the upstream still sends",
     async run({ panel, upstream, screenshot }) {
       upstream.mark();
-      await panel.send(`scenario:long=62 pace:${Math.round(patience(40))}`);
+      await panel.send(`scenario:long=62 pace:${patience(40)}`);
       const lengths = new Set();
       await panel.shows("A heading");
       assert.equal(
@@ -273,7 +273,7 @@ export const PANEL_CHECKS = [
     name: "panel: while the upstream asks to wait, the status bar counts the seconds",
     async run({ panel, screenshot }) {
       await panel.newChat();
-      await panel.send(`scenario:text fault:status_then_ok=1:429:${Math.min(LONGEST_WAIT, Math.ceil(patience(4)))}`);
+      await panel.send(`scenario:text fault:status_then_ok=1:429:${Math.min(LONGEST_WAIT, patience(4))}`);
       await until("the status bar to count", async () => /asked again in \d+ s/.test(await panel.waiting()), {
         describe: () => panel.waiting(),
       });

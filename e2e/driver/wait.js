@@ -16,12 +16,12 @@ export function slowness() {
 
 /** The milliseconds after which something has failed that needs at most `limit` on a quiet machine. */
 export function bound(limit) {
-  return MARGIN * limit * slowness();
+  return Math.ceil(MARGIN * limit * slowness());
 }
 
 /** The milliseconds after which something is tried anew that needs at most `limit` on a quiet machine. */
 export function patience(limit) {
-  return limit * slowness();
+  return Math.ceil(limit * slowness());
 }
 
 export class TimedOutError extends Error {
