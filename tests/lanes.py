@@ -5,41 +5,72 @@ or follows what few changes touch, or looks at what a process alone has. It need
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
 
-SLOW: Mapping[str, str] = {
-    "tests/benchmarks": "measures, on a small scale, what `make bench` and its like measure",
-    "tests/cli/test_hub_guide.py": "follows the guide of hubs, command by command",
-    "tests/cli/test_newcomer.py": "goes through what newcomers mistake, with processes",
-    "tests/cli/test_record.py": "looks at a process: its signals, its files, its page",
-    "tests/cli/test_serve.py": "looks at a process: its signals, and how answers are drained",
-    "tests/cli/test_serve_hub.py": "looks at a process that serves a hub",
-    "tests/cli/test_serve_observers.py": "looks at a process: its log, its metrics",
-    "tests/cli/test_serve_store.py": "looks at processes that follow each other",
-    "tests/cli/test_serve_workers.py": "starts several workers for each test",
-    "tests/cli/test_terminal_gate.py": "looks at terminals, one process for each test",
-    "tests/cli/test_upstream.py": "looks at a process: its lines, its signals",
-    "tests/docs": "builds the site, follows the tutorials, and runs every block of code",
-    "tests/fuzzing": "reads damaged streams for seconds",
-    "tests/hosts/vscode/test_hostile_process.py": "looks at a process that providers attack",
-    "tests/hub/test_processes.py": "starts several workers",
-    "tests/inspector/test_server_in_a_terminal.py": "looks at terminals",
-    "tests/projects": "makes a project of each template, and runs its tests",
-    "tests/test_adding_a_protocol.py": "follows the guide to a protocol of one's own, in processes",
-    "tests/test_doors.py": "holds what newcomers typed against the pages",
-    "tests/test_generated.py": "makes every generated file anew",
-    "tests/test_packaging.py": "installs the packed extension",
-    "tests/test_release.py": "builds what is released",
-    "tests/test_test_runs.py": "runs pytest in pytest",
-    "tests/test_wheel.py": "builds and installs the wheel",
-    "tests/tokens/test_crashes.py": "kills processes while they write",
-    "tests/typing": "checks types with pyright",
+_SLOW: Mapping[str, tuple[str, ...]] = {
+    "measures on a small scale what `make bench` and its like measure": ("tests/benchmarks",),
+    "runs each library in a process": (
+        "tests/cli/test_connect.py::test_what_is_printed_for_a_library_makes_it_ask_the_server",
+    ),
+    "follows the guide of hubs, command by command": ("tests/cli/test_hub_guide.py",),
+    "looks at a process: its signals, its files, its page": ("tests/cli/test_record.py",),
+    "looks at a process: its signals, and how answers are drained": ("tests/cli/test_serve.py",),
+    "starts several workers for each test": ("tests/cli/test_serve_workers.py",),
+    "looks at a process: its lines, its signals": ("tests/cli/test_upstream.py",),
+    "runs the whole kit for each report": ("tests/conformance/test_conformance_reports.py",),
+    "runs pytest in pytest": (
+        "tests/conformance/test_pytest_plugin.py",
+        "tests/test_test_runs.py",
+    ),
+    "builds the site, follows the tutorials, and runs every block of code": ("tests/docs",),
+    "reads thousands of damaged streams": ("tests/fuzzing",),
+    "drives a page in a browser": (
+        "tests/hub/test_page_in_browser.py",
+        "tests/hub/test_page_live.py",
+        "tests/inspector/test_compare.py",
+        "tests/inspector/test_large_answers.py",
+        "tests/inspector/test_live.py",
+        "tests/inspector/test_page.py",
+        "tests/inspector/test_page_access.py",
+        "tests/inspector/test_page_hostile.py",
+        "tests/inspector/test_play.py",
+        "tests/inspector/test_timeline.py",
+        "tests/pages/test_usage_in_browser.py",
+        "tests/pages/test_vscode_themes.py",
+    ),
+    "starts a process for each policy": (
+        "tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",
+    ),
+    "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
+    "asks with the published AI SDK, in Node": (
+        "tests/protocols/ai_gateway/test_real_sdk.py",
+        "tests/protocols/ai_sdk/test_real_sdk_prompts.py",
+    ),
+    "damages each field of each wire in turn": (
+        "tests/protocols/test_hostile_streams.py::test_levels_without_end_are_outputs_or_one_typed_error_in_any_field",
+    ),
+    "writes each recording in each protocol": (
+        "tests/protocols/test_round_trips.py::test_a_recorded_answer_survives_every_protocol",
+    ),
+    "serves each recording over each wire": ("tests/serving/test_recordings.py",),
+    "follows the guide to a protocol of one's own, in processes": ("tests/test_adding_a_protocol.py",),
+    "types the README from top to bottom": ("tests/test_doors.py",),
+    "reads the types of installed packages, in processes": ("tests/test_freshness.py",),
+    "makes every generated file anew": ("tests/test_generated.py",),
+    "starts the packed extension on every Python": ("tests/test_packaging.py",),
+    "builds what is released": ("tests/test_release.py",),
+    "builds the wheel, and installs it in an empty environment": ("tests/test_wheel.py",),
+    "kills processes while they write": ("tests/tokens/test_crashes.py",),
+    "counts a session of dozens of turns": ("tests/tokens/test_session.py",),
 }
-"""What is slow, with the reason: a folder, a file, or one test of a file."""
+"""What is slow, by the reason: folders, files, and single tests of files."""
+
+SLOW = frozenset(place for places in _SLOW.values() for place in places)
 
 FAST = frozenset(
     {
@@ -53,13 +84,20 @@ FAST = frozenset(
 
 def lane_of(place: str) -> str | None:
     """The lane of a folder, a file or a test; None for what has tests of both lanes, or may have."""
-    if place in FAST:
+    test, _, _ = place.partition("[")
+    if test in FAST:
         return "fast"
-    if any(row.startswith((f"{place}/", f"{place}::")) for row in SLOW.keys() | FAST):
+    if test in SLOW:
+        return "slow"
+    path, _, name = test.partition("::")
+    if not name and any(row.startswith((f"{path}/", f"{path}::")) for row in SLOW | FAST):
         return None
-    return (
-        "slow" if any(place == row or place.startswith((f"{row}/", f"{row}::", f"{row}[")) for row in SLOW) else "fast"
-    )
+    return _lane_around(path)
+
+
+@cache
+def _lane_around(path: str) -> str:
+    return "slow" if any(path == row or path.startswith(f"{row}/") for row in SLOW) else "fast"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

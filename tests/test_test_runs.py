@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lanes import SLOW, lane_of
+from lanes import FAST, SLOW, lane_of
 from offences import assert_none
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -53,7 +53,7 @@ def test_no_test_asserts_how_long_something_takes():
     assert_none(offence for path in (PROJECT / "tests").rglob("*.py") for offence in _timed_asserts(path))
 
 
-@pytest.mark.parametrize("row", SLOW)
+@pytest.mark.parametrize("row", sorted(SLOW | FAST))
 def test_what_the_table_of_lanes_names_is_there(row: str):
     file, _, name = row.partition("::")
     assert (PROJECT / file).exists()
