@@ -68,7 +68,7 @@ def test_an_object_of_a_list_is_there_before_the_list_ends() -> None:
 
 @pytest.mark.parametrize("size", [None, 1])
 def test_an_object_ends_the_event_before_it(size: int | None) -> None:
-    """An error that a server writes into the middle of its stream: facts of Gemini 1."""
+    """An error that a server writes into the middle of its stream: docs/wires/gemini.md#framing."""
     assert _values('data: {"a":1}\n{"error":{}}\n', size) == [{"a": 1}, {"error": {}}]
 
 

@@ -112,8 +112,8 @@ class Subject:
         kinds: The types of its events.
         fields: Names of fields that its reader looks at.
         counts_at_first: Whether its first event says how many tokens came in, as far as they are known by then.
-        joins_orphans: Whether arguments of a call that was never opened belong to the call opened last, because there
-            are servers that send them so (facts of the wire, 3.1).
+        joins_orphans: Whether arguments of a call that was never opened belong to the call opened last, because
+            servers send them so (docs/wires/chat-completions.md#tool-call-deltas).
     """
 
     protocol: str

@@ -90,7 +90,7 @@ def test_the_models_of_a_served_gemini_are_offered() -> None:
 
 
 def test_ten_rounds_of_parallel_calls_bring_every_signature_back_to_its_part() -> None:
-    """Each round is one more step of the same turn: all of them are checked each time (facts 5)."""
+    """Each round is one more step of the same turn, and all are checked (docs/wires/gemini.md#unsigned-calls)."""
 
     async def check() -> None:
         def answer_to(body: Body) -> list[Any]:

@@ -1,4 +1,7 @@
-"""The context window that requests to Ollama set is the one that is advertised (facts 6 and 8, decisions 6 and 13)."""
+"""The context window that requests to Ollama set is the one that is advertised.
+
+The reason: docs/wires/ollama.md#context-window.
+"""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""How Google describes its models, `GET /v1beta/models`; source: facts gemini.md 11.
+"""How Google describes its models, `GET /v1beta/models`; source: docs/wires/gemini.md#models-and-counting.
 
 The list says limits and whether a model thinks. It says nothing of tools, images and files: so they are assumed by the
 kind of model, which alone the id tells, and the source of these facts says so.
@@ -23,7 +23,7 @@ _METHODS: Final = "supportedGenerationMethods"
 _ANSWERS: Final = "generatecontent"
 _NO_TOOLS: Final = re.compile(r"-image|-tts|/gemma-(?:[12][.-]|\d+b)")
 _THINKS_HIGH: Final = re.compile(r"-3(?:\.1)?-(?:pro|flash)(?!-lite|-image)")
-"""Think as much as they can where a request says nothing; later ones think a medium amount (facts gemini.md 10.3)."""
+"""They think as much as they can by default; later ones a medium amount (docs/wires/gemini.md#thinking-config)."""
 _NO_IMAGES: Final = re.compile(r"-tts|/gemma-(?:[12][.-]|\d+b)")
 
 

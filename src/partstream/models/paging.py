@@ -1,6 +1,6 @@
 """Lists of models that come page by page: which page is next, and all pages as one list.
 
-Sources: facts anthropic-messages.md 12 (`has_more`, `last_id`), facts gemini.md (`nextPageToken`).
+Sources: Anthropic (`has_more`, `last_id`), Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PAGES", "joined_pages", "next_page"]
 
 _LARGE_PAGE: Final = "1000"
-"""Google's largest page; without a size, it gives 50 models at once (facts gemini.md 11, google.aip.dev/158)."""
+"""Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
 MOST_PAGES: Final = 50
 """The most pages of one list: a server that names the same next page for ever must not be asked for ever."""
 

@@ -1,9 +1,8 @@
 """Decodes event streams in which JSON stands bare, without `data:`; knows no protocol.
 
 Servers and proxies that were asked for a stream answer with one JSON document under the name of a stream, in one line
-or many, some with `data: [DONE]` glued behind it; others send each event as a line of JSON (facts of Chat Completions
-1). The standard ignores such lines, because a field of theirs has no name that it knows: nothing else is lost by
-reading them.
+or many, some with `data: [DONE]` appended; others send each event as a line of JSON. The standard ignores such lines,
+because it knows no field of their names (docs/wires/chat-completions.md#framing).
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ _FIELDS: Final = (b"data:", b"event:", b"id:", b"retry:")
 
 
 class BareJSONDecoder(SSEDecoder):
-    """Decodes an event stream, and JSON values between its lines. Each object in a list is a value: so Gemini's servers
-    stream, where nobody asked for events, and so they say errors (facts of Gemini 1).
+    """Decodes an event stream, and JSON values between its lines.
+
+    Each object in a list is a value, as Gemini's servers send them and errors (docs/wires/gemini.md#framing).
 
     Args:
         max_event_size: The most bytes that the lines of one event or value may have.

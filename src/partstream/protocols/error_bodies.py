@@ -1,7 +1,7 @@
 """Reads the JSON values in which servers say what went wrong, under any status and any content type.
 
-Each shape here is that of servers of several wires, or of gateways in front of them: facts of Chat Completions 6.1. A
-protocol whose servers have further ones reads them first, see :mod:`partstream.protocols.errors`.
+Servers of several wires, or gateways in front of them, send these shapes (docs/wires/chat-completions.md#error-bodies).
+A protocol whose servers send others reads those first, see :mod:`partstream.protocols.errors`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_ATTEMPT: Final = 300
 _MAX_MESSAGE: Final = 2000
 """Characters; servers that check a request by its types repeat all of it (vLLM, FastAPI)."""
 _DEPTH: Final = 6
-"""An error that two gateways have put into a message of their own each (facts gemini.md 9)."""
+"""Two gateways may each wrap an error in a message of their own (docs/wires/gemini.md#errors)."""
 _MAX_INNER: Final = 64 * 1024
 _STATUSES: Final = range(400, 600)
 _NAMES_OF_NOTHING: Final = frozenset({"none", "null"})

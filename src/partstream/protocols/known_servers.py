@@ -3,8 +3,7 @@
 Nothing here names a protocol. What is spoken at a server, and below which base URL, are rows in the folder of the
 protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
 
-Sources: facts on the servers (chat-completions.md, openresponses.md, ollama.md, ai-sdk.md) and the documentation of
-each vendor, read in November 2026.
+Sources: docs/wires and the documentation of each vendor, read in November 2026.
 """
 
 from __future__ import annotations

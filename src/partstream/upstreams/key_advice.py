@@ -20,7 +20,7 @@ ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this s
 
 _UNAUTHORIZED: Final = 401
 _PERHAPS: Final = frozenset({400, 403})
-"""Gemini answers a wrong key with 400, others with 403: facts chat-completions.md 6.1, gemini.md 9."""
+"""Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
 _SAYS_KEY: Final = re.compile(
     r"(?:api|access)[ _-]?(?:key|token)\b.{0,40}\b(?:not valid|invalid|incorrect|expired|missing|not found|required)"
     r"|\b(?:invalid|incorrect|expired|missing|no)\b.{0,20}(?:api|access)[ _-]?(?:key|token)\b",

@@ -27,7 +27,7 @@ _OTHER_BASE: Final = re.compile(r"/(?:v\d+(?:beta\d*|alpha\d*)?|api)$")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """What else servers do not find; the endpoint itself is in the plural in paths."""
 _NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
-"""What Google says of a model that it does not have (facts gemini.md 9)."""
+"""Google's message for an unknown model (docs/wires/gemini.md#errors)."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """What llama.cpp's server says of any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0

@@ -36,7 +36,7 @@ def wait_before_retry(status: int, headers: Mapping[str, str], now: datetime, sa
     """The seconds to wait, from the first place that says it; None where none does.
 
     The order: `retry-after-ms`, which the SDKs of OpenAI and Azure read first; `retry-after`; what the body says; and
-    the headers of the limits, of which only one that is used up counts (facts of Chat Completions 6.4).
+    the headers of the limits, of which only one that is used up counts (docs/wires/chat-completions.md#rate-limits).
 
     Args:
         status: The status of the answer. What is said beside the two headers counts where the server is busy alone.

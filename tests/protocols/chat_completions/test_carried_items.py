@@ -1,4 +1,4 @@
-"""What a server wants back of its answer: the items, how they travel, and what they mean together (facts 2)."""
+"""What a server wants back of its answer: the items, how they travel, and what they mean together."""
 
 from typing import Any
 

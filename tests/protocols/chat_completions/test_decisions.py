@@ -1,4 +1,4 @@
-"""What was decided for reading Chat Completions, each decision by its number in the facts (section 10)."""
+"""What chunks of Chat Completions mean, whatever servers leave out or repeat (docs/wires/chat-completions.md)."""
 
 import itertools
 import json
@@ -64,7 +64,7 @@ NOTHING: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("nothing", NOTHING.values(), ids=NOTHING)
-def test_decision_1_a_chunk_without_a_choice_emits_nothing(nothing: Event) -> None:
+def test_a_chunk_without_a_choice_emits_nothing(nothing: Event) -> None:
     alone = read_events([nothing])
     assert alone.outputs == [alone.finish]
     expected = comparable(read(STREAM))
@@ -74,7 +74,7 @@ def test_decision_1_a_chunk_without_a_choice_emits_nothing(nothing: Event) -> No
 
 @given(cuts=st.lists(st.integers(0, 5000), max_size=12))
 @settings(max_examples=40)
-def test_decision_1_any_cut_of_the_bytes_gives_the_same_parts(cuts: list[int]) -> None:
+def test_any_cut_of_the_bytes_gives_the_same_parts(cuts: list[int]) -> None:
     data = b"".join(sse(STREAM))
     borders = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
     pieces = [data[start:end] for start, end in itertools.pairwise(borders)]
@@ -99,7 +99,7 @@ ERRORS: dict[str, Any] = {
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 @pytest.mark.parametrize("before", [[], [said("Hi")]], ids=["first", "behind text"])
-def test_decision_2_an_error_is_found_before_choices_and_ends_the_answer(error: Any, before: list[Event]) -> None:
+def test_an_error_is_found_before_choices_and_ends_the_answer(error: Any, before: list[Event]) -> None:
     data = json.dumps(error).encode()
     for stream in ([*before, data], [*before, data, finished(), usage(), DONE], [*before, data, said("more"), DONE]):
         result = read_bytes(sse(stream))
@@ -111,7 +111,7 @@ def test_decision_2_an_error_is_found_before_choices_and_ends_the_answer(error: 
 
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_decision_2_an_error_is_found_in_a_body_without_a_stream(error: Any) -> None:
+def test_an_error_is_found_in_a_body_without_a_stream(error: Any) -> None:
     for body in (json.dumps(error), json.dumps(error, indent=2), "\n\n" + json.dumps(error) + "\n"):
         for piece in ([body.encode()], [bytes((byte,)) for byte in body.encode()]):
             result = read_bytes(piece)
@@ -119,12 +119,12 @@ def test_decision_2_an_error_is_found_in_a_body_without_a_stream(error: Any) -> 
             assert "broke" in result.finish.error.provider_message
 
 
-def test_decision_2_an_error_with_an_event_name_is_one_too() -> None:
+def test_an_error_with_an_event_name_is_one_too() -> None:
     result = read_bytes([b'event: error\ndata: {"error":{"message":"broke","status_code":400}}\n\n'])
     assert isinstance(result.finish.error, UpstreamFailureError)
 
 
-def test_decision_2_tokens_that_follow_an_error_are_still_told() -> None:
+def test_tokens_that_follow_an_error_are_still_told() -> None:
     result = read([said("Hi"), {"error": {"message": "broke"}}, usage(41, 2), DONE])
     assert result.finish.usage is not None
     assert result.finish.usage.input_tokens == 41
@@ -168,7 +168,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_decision_3_a_document_gives_the_parts_of_the_equal_stream(body: str) -> None:
+def test_a_document_gives_the_parts_of_the_equal_stream(body: str) -> None:
     expected = _merged(read(STREAM))
     data = body.encode()
     assert _merged(read_bytes([data])) == expected
@@ -183,7 +183,7 @@ def test_decision_3_a_document_gives_the_parts_of_the_equal_stream(body: str) ->
     [[], STREAM[1:2], STREAM[1:3], STREAM[1:4], STREAM[1:6], STREAM[1:7]],
     ids=["nothing", "thinking", "half the text", "the text", "a call", "everything"],
 )
-def test_decision_4_a_frame_with_a_message_adds_what_no_delta_brought(brought: list[Any]) -> None:
+def test_a_frame_with_a_message_adds_what_no_delta_brought(brought: list[Any]) -> None:
     result = read([*brought, DOCUMENT, DONE])
     assert result.thinking == "Hm"
     assert result.text == "Hi 😀 there."
@@ -191,14 +191,14 @@ def test_decision_4_a_frame_with_a_message_adds_what_no_delta_brought(brought: l
     assert result.finish.usage is not None
 
 
-def test_decision_4_a_message_beside_each_delta_says_nothing_new() -> None:
+def test_a_message_beside_each_delta_says_nothing_new() -> None:
     chunks = [said("Hi "), said("there")]
     for one, whole in zip(chunks, ("Hi ", "Hi there"), strict=True):
         one["choices"][0]["message"] = {"role": "assistant", "content": whole}
     assert answered(*chunks).text == "Hi there"
 
 
-def test_decision_4_a_message_beside_deltas_that_never_say_anything_is_the_answer() -> None:
+def test_a_message_beside_deltas_that_never_say_anything_is_the_answer() -> None:
     chunks = [chunk({}), chunk({})]
     for one, whole in zip(chunks, ("Hi ", "Hi there"), strict=True):
         one["choices"][0]["message"] = {"role": "assistant", "content": whole}
@@ -211,7 +211,7 @@ def test_decision_4_a_message_beside_deltas_that_never_say_anything_is_the_answe
 @pytest.mark.parametrize(
     "extra", [{}, {"tool_calls": []}, {"reasoning": None}, {"refusal": ""}, {"x": [1]}, {"role": ""}]
 )
-def test_decision_5_all_that_a_delta_says_is_said_thinking_then_text_then_calls(extra: Event) -> None:
+def test_all_that_a_delta_says_is_said_thinking_then_text_then_calls(extra: Event) -> None:
     delta = {"tool_calls": [call(0, "a", "look_up", "{}")], "content": "Hi", "reasoning_content": "Hm"}
     kinds = [type(output) for output in answered(chunk({**extra, **delta})).outputs]
     shown = [kind for kind, _ in itertools.groupby(kind for kind in kinds if kind not in {Unmapped, Finish})]
@@ -232,7 +232,7 @@ TWICE = [
 
 
 @pytest.mark.parametrize(("delta", "field"), TWICE)
-def test_decision_6_one_field_of_thinking_is_shown_and_its_name_travels_with_it(delta: Event, field: str) -> None:
+def test_one_field_of_thinking_is_shown_and_its_name_travels_with_it(delta: Event, field: str) -> None:
     result = answered(chunk(delta), said("Hi"))
     assert result.thinking == "Hm"
     (metadata,) = result.metadata
@@ -242,20 +242,20 @@ def test_decision_6_one_field_of_thinking_is_shown_and_its_name_travels_with_it(
 # ---- 7 ----
 
 
-def test_decision_7_calls_are_handed_out_at_the_end_in_the_order_of_their_opening() -> None:
+def test_calls_are_handed_out_at_the_end_in_the_order_of_their_opening() -> None:
     stream = [calls(call(1, "b", "add", "{}")), calls(call(0, "a", "look_up", '{"word": "x"}')), said("Hi")]
     for ends in ([finished("tool_calls"), DONE], [DONE], [finished("tool_calls")]):
         assert read([*stream, *ends]).calls == [TWO[1], TWO[0]]
 
 
-def test_decision_7_arguments_that_parse_are_no_end() -> None:
+def test_arguments_that_parse_are_no_end() -> None:
     stream = [calls(call(0, "a", "look_up", "{}")), said("Hi"), calls(call(0, "a", None, "{}")), said("!")]
     result = answered(*stream)
     assert result.calls == [("a", "look_up", {})]
     assert isinstance(result.outputs[-2], ToolCallPart)
 
 
-def test_decision_7_a_call_behind_the_finish_reason_is_handed_out_too() -> None:
+def test_a_call_behind_the_finish_reason_is_handed_out_too() -> None:
     assert read([finished("tool_calls"), calls(call(0, "a", "add", "{}")), DONE]).calls == [("a", "add", {})]
 
 
@@ -263,33 +263,33 @@ def test_decision_7_a_call_behind_the_finish_reason_is_handed_out_too() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", None, "null", '""', "{}", {}, " "])
-def test_decision_9_no_arguments_are_an_empty_object(arguments: Any) -> None:
+def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
     assert answered(calls(call(0, "a", "add", arguments))).calls == [("a", "add", {})]
 
 
-def test_decision_9_an_object_is_itself() -> None:
+def test_an_object_is_itself() -> None:
     assert answered(calls(call(0, "a", "add", {"x": 1}))).calls == [("a", "add", {"x": 1})]
 
 
 @pytest.mark.parametrize("word", ["length", "content_filter", "stop", "tool_calls"])
 @pytest.mark.parametrize("arguments", ['{"x": 1', '{"x": "', "["])
-def test_decision_9_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments: str) -> None:
+def test_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments: str) -> None:
     result = read([calls(call(0, "a", "add", arguments)), finished(word), DONE])
     assert result.calls == []
     assert isinstance(result.finish.error, ToolArgumentsError)
     assert result.finish.error.name == "add"
 
 
-def test_decision_9_at_a_limit_no_arguments_are_not_yet_an_empty_object() -> None:
+def test_at_a_limit_no_arguments_are_not_yet_an_empty_object() -> None:
     assert isinstance(read([calls(call(0, "a", "add", "")), finished("length")]).finish.error, ToolArgumentsError)
 
 
 @pytest.mark.parametrize("arguments", ['"x"', "[]", "5", '{"a":1}{"b":2}', "x"])
-def test_decision_9_arguments_that_are_no_object_are_an_error(arguments: str) -> None:
+def test_arguments_that_are_no_object_are_an_error(arguments: str) -> None:
     assert isinstance(answered(calls(call(0, "a", "add", arguments))).finish.error, ToolArgumentsError)
 
 
-def test_decision_9_arguments_that_come_twice_are_one_call() -> None:
+def test_arguments_that_come_twice_are_one_call() -> None:
     assert answered(calls(call(0, "a", "add", '{"a":1} {"a":1}'))).calls == [("a", "add", {"a": 1})]
 
 
@@ -314,7 +314,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("word", "unified"), WORDS.items())
-def test_decision_10_a_word_has_its_meaning_and_a_call_decides(word: str, unified: UnifiedFinishReason) -> None:
+def test_a_word_has_its_meaning_and_a_call_decides(word: str, unified: UnifiedFinishReason) -> None:
     plain = read([said("Hi"), finished(word), DONE]).finish
     assert plain.reason is not None
     assert (plain.reason.unified, plain.reason.raw) == (unified, word)
@@ -324,7 +324,7 @@ def test_decision_10_a_word_has_its_meaning_and_a_call_decides(word: str, unifie
 
 
 @pytest.mark.parametrize("word", ["error", "network_error", "insufficient_system_resource", "abort", "ERROR"])
-def test_decision_10_a_word_of_failure_is_an_error(word: str) -> None:
+def test_a_word_of_failure_is_an_error(word: str) -> None:
     result = read([said("Hi"), finished(word), DONE])
     assert result.finish.outcome is Outcome.FAILED
     assert isinstance(result.finish.error, UpstreamAbortedError if word == "abort" else UpstreamFailureError)
@@ -341,14 +341,14 @@ def test_decision_10_a_word_of_failure_is_an_error(word: str) -> None:
         (["stop", None], "stop"),
     ],
 )
-def test_decision_10_of_two_words_the_one_that_says_more_counts(words: list[Any], raw: str) -> None:
+def test_of_two_words_the_one_that_says_more_counts(words: list[Any], raw: str) -> None:
     finish = read([said("Hi"), *map(finished, words), DONE]).finish
     assert finish.reason is not None
     assert finish.reason.raw == raw
 
 
 @pytest.mark.parametrize("word", ["model_context_window_exceeded", "compaction"])
-def test_decision_10_a_full_window_and_no_answer_is_an_input_that_is_too_long(word: str) -> None:
+def test_a_full_window_and_no_answer_is_an_input_that_is_too_long(word: str) -> None:
     error = read([finished(word), DONE]).finish.error
     assert isinstance(error, UpstreamFailureError)
     assert ERRORS_OF_SERVERS.overflow(error) is not None
@@ -360,25 +360,25 @@ def test_decision_10_a_full_window_and_no_answer_is_an_input_that_is_too_long(wo
 
 
 @pytest.mark.parametrize("ends", [[], [chunk({})], [said("")]], ids=["nothing", "an empty chunk", "an empty text"])
-def test_decision_11_without_a_finish_reason_and_a_mark_the_stream_is_truncated(ends: list[Event]) -> None:
+def test_without_a_finish_reason_and_a_mark_the_stream_is_truncated(ends: list[Event]) -> None:
     result = read([said("Hi"), calls(call(0, "a", "add", "{}")), *ends])
     assert result.finish.outcome is Outcome.TRUNCATED
     assert isinstance(result.finish.error, TruncatedStreamError)
     assert result.calls == []
 
 
-def test_decision_11_usage_that_is_reported_with_each_piece_ends_nothing() -> None:
+def test_usage_that_is_reported_with_each_piece_ends_nothing() -> None:
     counts = {"prompt_tokens": 3, "completion_tokens": 1}
     for piece in (said("Hi"), said(""), calls(call(0, "a", "add", "{}"))):
         assert read([{**piece, "usage": counts}]).finish.outcome is Outcome.TRUNCATED
 
 
 @pytest.mark.parametrize("ends", [[finished()], [DONE], [finished(), DONE], [finished(), usage(), DONE]])
-def test_decision_11_either_of_them_is_enough(ends: list[Any]) -> None:
+def test_either_of_them_is_enough(ends: list[Any]) -> None:
     assert read([said("Hi"), *ends]).finish.outcome is Outcome.COMPLETED
 
 
-def test_decision_11_a_stream_of_which_nothing_came_is_truncated() -> None:
+def test_a_stream_of_which_nothing_came_is_truncated() -> None:
     for nothing in ([], [DONE]):
         assert isinstance(read_bytes(sse(nothing)).finish.error, TruncatedStreamError)
 
@@ -400,13 +400,13 @@ PLACES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
-def test_decision_12_the_usage_is_the_last_with_numbers_wherever_it_stands(places: list[Event]) -> None:
+def test_the_usage_is_the_last_with_numbers_wherever_it_stands(places: list[Event]) -> None:
     found = read([said("Hi"), *places, DONE]).finish.usage
     assert found is not None
     assert (found.input_tokens, found.output_tokens, found.total_tokens) == (12, 5, 17)
 
 
-def test_decision_12_reasoning_that_the_output_leaves_out_is_added_by_arithmetic() -> None:
+def test_reasoning_that_the_output_leaves_out_is_added_by_arithmetic() -> None:
     counts = {"prompt_tokens": 12, "completion_tokens": 1, "total_tokens": 303}
     details = {"completion_tokens_details": {"reasoning_tokens": 290}}
     found = read([said("Hi"), finished(usage={**counts, **details}), DONE]).finish.usage
@@ -424,7 +424,7 @@ def test_decision_12_reasoning_that_the_output_leaves_out_is_added_by_arithmetic
         {"prompt_tokens_details": None, "prompt_token_details": {"cached_tokens": 4}},
     ],
 )
-def test_decision_12_cached_tokens_have_five_names(fields: Event) -> None:
+def test_cached_tokens_have_five_names(fields: Event) -> None:
     found = read([said("Hi"), finished(usage={**COUNTS, **fields}), DONE]).finish.usage
     assert found is not None
     assert found.cached_tokens == 4
@@ -433,7 +433,7 @@ def test_decision_12_cached_tokens_have_five_names(fields: Event) -> None:
 @pytest.mark.parametrize(
     "fields", [{"cost": 0.25}, {"cost": {"total_cost": 0.25}}, {"cost_in_usd_ticks": 2_500_000_000}]
 )
-def test_decision_12_a_cost_is_told_in_each_of_its_forms(fields: Event) -> None:
+def test_a_cost_is_told_in_each_of_its_forms(fields: Event) -> None:
     assert cost_of(read([said("Hi"), finished(usage={**COUNTS, **fields}), DONE]).finish, None) == 0.25
 
 
@@ -458,7 +458,7 @@ SOURCES: dict[str, list[Event]] = {
 
 
 @pytest.mark.parametrize("stream", SOURCES.values(), ids=SOURCES)
-def test_decision_18_a_source_is_shown_once_behind_the_text(stream: list[Event]) -> None:
+def test_a_source_is_shown_once_behind_the_text(stream: list[Event]) -> None:
     result = read([*stream, finished(), DONE])
     assert result.text.startswith("Hi [")
     assert result.text.count(URL) == 1
@@ -467,7 +467,7 @@ def test_decision_18_a_source_is_shown_once_behind_the_text(stream: list[Event])
     assert json.loads(part.data)["url"] == URL
 
 
-def test_decision_18_a_tool_that_the_server_ran_is_no_call() -> None:
+def test_a_tool_that_the_server_ran_is_no_call() -> None:
     ran = {"executed_tools": [{"index": 0, "type": "search", "arguments": "{}", "output": "x"}]}
     result = answered(chunk({"role": "assistant", **ran}), said("Hi"), chunk(ran))
     assert result.calls == []
@@ -477,7 +477,7 @@ def test_decision_18_a_tool_that_the_server_ran_is_no_call() -> None:
 # ---- 20 ----
 
 
-def test_decision_20_other_choices_and_unknown_fields_change_nothing() -> None:
+def test_other_choices_and_unknown_fields_change_nothing() -> None:
     expected = comparable(read(STREAM))
     other = [
         chunk({"content": "no"}, index=1),
@@ -491,6 +491,6 @@ def test_decision_20_other_choices_and_unknown_fields_change_nothing() -> None:
     assert comparable(read(strange)) == expected
 
 
-def test_decision_20_a_choice_of_calls_alone_goes_on_with_the_answer() -> None:
+def test_a_choice_of_calls_alone_goes_on_with_the_answer() -> None:
     result = answered(said("Hi"), chunk({"tool_calls": [call(0, "a", "add", "{}")]}, index=1))
     assert result.calls == [("a", "add", {})]

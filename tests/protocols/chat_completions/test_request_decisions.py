@@ -1,4 +1,4 @@
-"""The decisions on requests of Chat Completions, each by its number; decision 16 is that of the optional fields."""
+"""Requests of Chat Completions keep what servers require: docs/wires/chat-completions.md#messages and after it."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def ids_in(*messages: ChatMessage, server: str | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize("own", [KIMIS, VLLMS])
-def test_decision_13_an_id_of_this_upstream_goes_back_as_it_came_and_is_shortened_for_others(own: str) -> None:
+def test_an_id_of_this_upstream_goes_back_as_it_came_and_is_shortened_for_others(own: str) -> None:
     answer, results = assistant([called(f"gw-{own}")]), user([result(f"gw-{own}", "x")])
     assert ids_in(answer, results) == [own]
     elsewhere = marker_part("m", StateMarker(replace(ORIGIN, upstream="elsewhere"), "resp_1"))
@@ -38,7 +38,7 @@ def test_decision_13_an_id_of_this_upstream_goes_back_as_it_came_and_is_shortene
     assert ids_in(answer, results, *later, server="mistral")[0] == nine
 
 
-def test_decision_14_no_message_is_empty_and_results_stand_behind_their_calls_and_images_behind_results() -> None:
+def test_no_message_is_empty_and_results_stand_behind_their_calls_and_images_behind_results() -> None:
     made = messages_of(
         user("?"),
         assistant([ThinkingPart("hm"), TextPart("")]),
@@ -53,7 +53,7 @@ def test_decision_14_no_message_is_empty_and_results_stand_behind_their_calls_an
     assert any(isinstance(content, list) for content in shown)
 
 
-def test_decision_15_reasoning_goes_back_to_its_own_model_in_its_own_field_whole() -> None:
+def test_reasoning_goes_back_to_its_own_model_in_its_own_field_whole() -> None:
     items = [{"type": "message-field", "field": "reasoning", "text": "h\n m "}]
     for origin, fields in ((ORIGIN.key, {"reasoning": "h\n m "}), (f"{ORIGIN.upstream}/other", {})):
         thought = ThinkingPart("h", None, {"reasoning_items": items, "origin": origin})
@@ -61,13 +61,13 @@ def test_decision_15_reasoning_goes_back_to_its_own_model_in_its_own_field_whole
         assert made[1] == said("assistant", "Ho", **fields)
 
 
-def test_decision_15_a_server_like_deepseek_gets_an_empty_text_beside_calls_without_reasoning() -> None:
+def test_a_server_like_deepseek_gets_an_empty_text_beside_calls_without_reasoning() -> None:
     messages = user("?"), assistant([called()]), user([result("gw-1", "x")])
     made = messages_of(*messages, server="deepseek")[1]
     assert made == calls(*made["tool_calls"], reasoning_content="")
 
 
-def test_decision_17_an_unknown_server_gets_only_what_every_server_takes_and_what_a_person_set() -> None:
+def test_an_unknown_server_gets_only_what_every_server_takes_and_what_a_person_set() -> None:
     body = body_of(user("Hi"), tools=(WEATHER,), model_options={"_conversationId": "c"})
     assert set(body) == {"model", "messages", "stream", "stream_options", "tools"}
     body = body_of(user("Hi"), model_options={"temperature": 0}, model_configuration={"reasoningEffort": "low"})

@@ -1,4 +1,4 @@
-"""Decision 19 on Chat Completions: thinking in tags is told from the text, for any cut (facts 2.3)."""
+"""Thinking in tags is told from the text, for any cut of the stream (docs/wires/chat-completions.md#think-tags)."""
 
 import pytest
 
@@ -25,7 +25,7 @@ TAGGED = {
 
 
 @pytest.mark.parametrize(("content", "expected"), TAGGED.items())
-def test_decision_19_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str, str]) -> None:
+def test_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str, str]) -> None:
     for size in (1, 2, 3, 5, 7, len(content)):
         pieces = [content[at : at + size] for at in range(0, len(content), size)]
         result = read_events([*map(said, pieces), finished(), DONE])
@@ -35,7 +35,7 @@ def test_decision_19_thinking_in_tags_is_told_for_any_cut(content: str, expected
 
 
 @pytest.mark.parametrize("content", TAGGED)
-def test_decision_19_no_more_than_a_tag_is_held_back(content: str) -> None:
+def test_no_more_than_a_tag_is_held_back(content: str) -> None:
     adapter = ChatCompletionsStream(PLAIN)
     shown = 0
     for place, letter in enumerate(content, 1):
@@ -48,7 +48,7 @@ def test_decision_19_no_more_than_a_tag_is_held_back(content: str) -> None:
     ("content", "expected"),
     [("Hm</think>\n\nHi", ("Hm", "Hi")), ("<think>Hm</think>Hi", ("Hm", "Hi")), ("Hm", ("Hm", ""))],
 )
-def test_decision_19_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[str, str]) -> None:
+def test_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[str, str]) -> None:
     for size in (1, 3, len(content)):
         pieces = [content[at : at + size] for at in range(0, len(content), size)]
         options = StreamOptions(think_tags=ThinkTags.STARTS_INSIDE)
@@ -57,12 +57,12 @@ def test_decision_19_an_answer_may_begin_inside_its_thinking(content: str, expec
 
 
 @pytest.mark.parametrize("mode", [ThinkTags.TAGS, ThinkTags.STARTS_INSIDE])
-def test_decision_19_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
+def test_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
     result = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode)
     assert (result.thinking, result.text) == ("Hm", "<think>x</think>")
 
 
-def test_decision_19_the_tags_travel_with_the_thinking() -> None:
+def test_the_tags_travel_with_the_thinking() -> None:
     result = answered(said("<think>\nHm</th"), said("ink>\n\nHi"))
     (metadata,) = result.metadata
     assert metadata[ITEMS] == [{"type": "message-field", "field": "content", "text": "<think>\nHm</think>\n\n"}]

@@ -1,4 +1,7 @@
-"""Decision 8: whichever shape the deltas of two calls have, the same two calls come out (facts 3.1, 3.2)."""
+"""Whichever shape the deltas of two calls have, the same two calls come out.
+
+The shapes: docs/wires/chat-completions.md#tool-call-deltas.
+"""
 
 import itertools
 import json
@@ -92,7 +95,7 @@ def _elements(shape: list[list[Event]]) -> list[Event]:
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_decision_8_every_shape_of_deltas_gives_the_same_two_calls(shape: list[list[Event]]) -> None:
+def test_every_shape_of_deltas_gives_the_same_two_calls(shape: list[list[Event]]) -> None:
     result = read([*_elements(shape), finished("tool_calls"), DONE])
     assert [one[1:] for one in result.calls] == [("look_up", {"word": "x{"}), ("add", {"word": "y"})]
     said = {delta.get("id") for delta in itertools.chain(*shape)}

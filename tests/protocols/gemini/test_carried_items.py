@@ -29,7 +29,7 @@ def test_an_item_of_each_form_is_read(item, expected):
 
 
 @pytest.mark.parametrize("signature", ["", None, 7, ["s"]])
-def test_decision_8_an_empty_signature_or_one_that_is_no_text_is_none(signature):
+def test_an_empty_signature_or_one_that_is_no_text_is_none(signature):
     for item, _ in ITEMS[3:6]:
         assert read_item({"type": ITEM_TYPE, **item, "thoughtSignature": signature}) is None
     call = {"type": ITEM_TYPE, "toolCallId": "c1", "given": True, "thoughtSignature": signature}

@@ -86,7 +86,7 @@ def test_an_error_says_its_code_and_vs_codes_word(
     assert not said.provider_message.startswith("{")
 
 
-def test_decision_2_a_limit_says_its_quota_and_the_seconds_to_wait_wherever_it_comes() -> None:
+def test_a_limit_says_its_quota_and_the_seconds_to_wait_wherever_it_comes() -> None:
     for said in (read(429, LIMITED), read(429, [LIMITED]), ERRORS.failure_in(LIMITED), ERRORS.failure_in([LIMITED])):
         assert isinstance(said, UpstreamHTTPError | UpstreamFailureError)
         assert (said.http_status, said.provider_code, said.retry_after) == (429, PER_MINUTE, 34.4)
@@ -112,7 +112,7 @@ TOO_LONG = {
 
 
 @pytest.mark.parametrize(("said", "numbers"), TOO_LONG.items())
-def test_decision_14_an_input_that_is_too_long_is_told_with_its_numbers(said: str, numbers: tuple[int, int]) -> None:
+def test_an_input_that_is_too_long_is_told_with_its_numbers(said: str, numbers: tuple[int, int]) -> None:
     limit, count = numbers
     assert ERRORS.overflow(read(400, error(400, "INVALID_ARGUMENT", said))) == Overflow(limit, count)
 

@@ -1,4 +1,4 @@
-"""What chunks of Gemini mean; the numbers of decisions are those of the facts of Gemini, section 14."""
+"""What chunks of Gemini mean (docs/wires/gemini.md)."""
 
 import json
 from base64 import b64encode
@@ -56,13 +56,13 @@ def _reason(result: Result) -> UnifiedFinishReason | None:
         chunk(said(""), finish="STOP"),
     ],
 )
-def test_decision_1_a_finish_reason_ends_the_answer_also_without_a_part(last: Event) -> None:
+def test_a_finish_reason_ends_the_answer_also_without_a_part(last: Event) -> None:
     result = read([chunk(said("Hi")), last])
     assert (result.text, result.finish.outcome, _reason(result)) == ("Hi", Outcome.COMPLETED, STOP)
 
 
 @pytest.mark.parametrize("events", [[chunk(said("Hi"))], [chunk(said("Hi")), {"usageMetadata": usage()}]])
-def test_decision_1_without_a_finish_reason_the_answer_is_truncated(events: list[Event]) -> None:
+def test_without_a_finish_reason_the_answer_is_truncated(events: list[Event]) -> None:
     result = read(events)
     assert result.finish.outcome is Outcome.TRUNCATED
     assert isinstance(result.finish.error, TruncatedStreamError)
@@ -70,7 +70,7 @@ def test_decision_1_without_a_finish_reason_the_answer_is_truncated(events: list
 
 
 def test_content_behind_a_finish_reason_counts() -> None:
-    """Facts 2.1: proxies say STOP on early, empty chunks."""
+    """Proxies say STOP on early, empty chunks (docs/wires/gemini.md#observed-streams)."""
     result = read([chunk(finish="STOP"), chunk(said("Hi"), finish="STOP"), chunk(said(" you")), stop("MAX_TOKENS")])
     assert (result.text, _reason(result)) == ("Hi you", LENGTH)
 
@@ -110,7 +110,7 @@ FAILING = {
 
 @pytest.mark.parametrize("data", FAILING.values(), ids=FAILING)
 @pytest.mark.parametrize("size", [None, 1])
-def test_decision_2_an_error_in_the_stream_is_the_error_of_the_answer(data: bytes, size: int | None) -> None:
+def test_an_error_in_the_stream_is_the_error_of_the_answer(data: bytes, size: int | None) -> None:
     result = read_bytes([data[at : at + (size or len(data))] for at in range(0, len(data), size or len(data))])
     error = result.finish.error
     assert isinstance(error, UpstreamFailureError)
@@ -119,7 +119,7 @@ def test_decision_2_an_error_in_the_stream_is_the_error_of_the_answer(data: byte
     assert (result.text, result.finish.outcome) == ("Hi", Outcome.FAILED)
 
 
-def test_decision_2_an_array_with_nothing_but_an_error_is_that_error() -> None:
+def test_an_array_with_nothing_but_an_error_is_that_error() -> None:
     result = read_bytes([json.dumps([QUOTA]).encode()])
     assert isinstance(result.finish.error, UpstreamFailureError)
 
@@ -135,7 +135,7 @@ def test_decision_2_an_array_with_nothing_but_an_error_is_that_error() -> None:
         [chunk(said("Wait.")), chunk(call(args={"word": "a"})), {"usageMetadata": usage()}, stop()],
     ],
 )
-def test_decision_3_a_stop_after_a_call_finishes_as_tool_calls(events: list[Event]) -> None:
+def test_a_stop_after_a_call_finishes_as_tool_calls(events: list[Event]) -> None:
     result = read(events)
     assert [(name, given) for _, name, given in result.calls] == [("look_up", {"word": "a"})]
     assert (_reason(result), result.finish.outcome) == (CALLS, Outcome.COMPLETED)
@@ -157,7 +157,7 @@ RUN_BY_THE_SERVER = {
 
 
 @pytest.mark.parametrize("parts", RUN_BY_THE_SERVER.values(), ids=RUN_BY_THE_SERVER)
-def test_decision_3_what_the_server_runs_is_no_call(parts: list[Event]) -> None:
+def test_what_the_server_runs_is_no_call(parts: list[Event]) -> None:
     result = read([*map(chunk, parts), chunk(said("Done."), finish="STOP")])
     assert (result.calls, _reason(result)) == ([], STOP)
     assert result.text.endswith("Done.")
@@ -182,7 +182,7 @@ def test_code_that_the_server_ran_is_left_out_where_a_setting_says_so_and_goes_b
     assert carried(result) == [{"part": code, "textLength": 0}]
 
 
-def test_decision_4_a_call_without_an_id_gets_one_that_is_told_from_a_servers() -> None:
+def test_a_call_without_an_id_gets_one_that_is_told_from_a_servers() -> None:
     result = read([chunk(call(args={"a": 1}), call(args={"a": 1}), call(args={"a": 1}, id="srv-1")), stop()])
     (first, *_), (second, *_), (third, *_) = result.calls
     assert is_own_id(first)
@@ -245,7 +245,7 @@ STREAMED = {
 
 @pytest.mark.parametrize("parts", STREAMED.values(), ids=STREAMED)
 def test_streamed_arguments_are_put_together(parts: list[Event]) -> None:
-    """Facts 4.1."""
+    """The forms of docs/wires/gemini.md#streamed-arguments."""
     opening = call("write", signature="s", willContinue=True)
     result = read([*map(chunk, [opening, *parts]), stop()])
     assert result.calls[0][1:] == ("write", {"a": "xy"})
@@ -295,7 +295,7 @@ def test_a_call_that_a_limit_cut_is_no_call() -> None:
 # ---- signatures ----
 
 
-def test_decision_5_an_empty_text_with_a_signature_is_carried_behind_the_text() -> None:
+def test_an_empty_text_with_a_signature_is_carried_behind_the_text() -> None:
     result = read([chunk(said("a")), chunk(said("b")), chunk(said("", thoughtSignature="s"), finish="STOP")])
     assert result.text == "ab"
     assert carried(result) == [{"textLength": 0, "thoughtSignature": "s"}]
@@ -303,14 +303,14 @@ def test_decision_5_an_empty_text_with_a_signature_is_carried_behind_the_text() 
     assert all(getattr(one, "metadata", None) is None for one in result.outputs[: places[-1] + 1])
 
 
-def test_decision_5_a_signed_text_is_a_part_of_its_own() -> None:
+def test_a_signed_text_is_a_part_of_its_own() -> None:
     result = read([chunk(said("ab"), said("cde", thoughtSignature="s"), said("f")), stop()])
     assert result.text == "abcdef"
     assert carried(result) == [{"textLength": 3, "checksum": checksum("cde"), "thoughtSignature": "s"}]
 
 
 def test_a_signature_without_a_data_field_is_that_of_an_empty_text() -> None:
-    """Facts 3: proxies that leave empty texts out."""
+    """Some proxies leave empty texts out (docs/wires/gemini.md#parts)."""
     assert carried(read([chunk(said("a")), chunk({"thoughtSignature": "s"}), stop()])) == [
         {"textLength": 0, "thoughtSignature": "s"}
     ]
@@ -325,7 +325,7 @@ def test_a_signature_is_tied_to_its_call() -> None:
 
 
 @pytest.mark.parametrize("signature", ["", None, 7])
-def test_decision_8_a_signature_that_is_none_is_not_carried(signature: Any) -> None:
+def test_a_signature_that_is_none_is_not_carried(signature: Any) -> None:
     parts = [said("a", thoughtSignature=signature), {"functionCall": {"name": "f"}, "thoughtSignature": signature}]
     assert carried(read([chunk(*parts), stop()])) == []
 
@@ -354,7 +354,7 @@ def test_without_thinking_parts_nothing_is_carried(mode: ThinkingMode) -> None:
 # ---- usage ----
 
 
-def test_decision_9_thoughts_are_output_and_reports_are_not_added_up() -> None:
+def test_thoughts_are_output_and_reports_are_not_added_up() -> None:
     reports = [usage(9, 13, 302), usage(9, 23, 302), {"trafficType": "ON_DEMAND"}, {"candidatesTokenCount": None}]
     counted = read([*(chunk(said("a"), usageMetadata=one) for one in reports), chunk(finish="STOP")]).finish.usage
     assert counted is not None
@@ -373,7 +373,7 @@ def test_decision_9_thoughts_are_output_and_reports_are_not_added_up() -> None:
         (usage(9, None, totalTokenCount=None), (9, None, None, None)),
     ],
 )
-def test_decision_9_what_is_part_of_what(report: Event, counts: tuple[Any, ...]) -> None:
+def test_what_is_part_of_what(report: Event, counts: tuple[Any, ...]) -> None:
     counted = read([chunk(said("a"), finish="STOP", usageMetadata=report)]).finish.usage
     assert counted is not None
     found = (counted.input_tokens, counted.output_tokens, counted.reasoning_tokens, counted.cached_tokens)
@@ -389,7 +389,7 @@ def test_a_report_without_a_count_is_no_usage() -> None:
 # ---- finish words ----
 
 
-def test_decision_10_a_malformed_call_is_an_error_with_what_the_server_says() -> None:
+def test_a_malformed_call_is_an_error_with_what_the_server_says() -> None:
     last = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "print(f("}]}
     result = read([chunk({"thoughtSignature": "s"}), last])
     assert result.finish.outcome is Outcome.FAILED
@@ -402,13 +402,13 @@ def test_decision_10_a_malformed_call_is_an_error_with_what_the_server_says() ->
 
 
 @pytest.mark.parametrize("word", ["SAFETY", "RECITATION", "SPII", "LANGUAGE", "IMAGE_SAFETY", "ESCALATION"])
-def test_decision_10_a_filter_keeps_the_text_before(word: str) -> None:
+def test_a_filter_keeps_the_text_before(word: str) -> None:
     result = read([chunk(said("Well")), stop(word)])
     assert (result.text, _reason(result), result.finish.outcome) == ("Well", FILTERED, Outcome.INCOMPLETE)
 
 
 @pytest.mark.parametrize("word", ["SAFETY", "OTHER", "BLOCKLIST", "MODEL_ARMOR"])
-def test_decision_10_a_refused_prompt_is_filtered_content(word: str) -> None:
+def test_a_refused_prompt_is_filtered_content(word: str) -> None:
     feedback = {"blockReason": word, "blockReasonMessage": "It must not be."}
     result = read([{"promptFeedback": feedback, "usageMetadata": usage(5, None)}])
     assert (_reason(result), result.finish.outcome) == (FILTERED, Outcome.INCOMPLETE)
@@ -437,7 +437,7 @@ def test_a_word_that_is_not_known_keeps_its_name(word: str) -> None:
 
 
 def test_a_limit_without_an_answer_is_an_end_by_length() -> None:
-    """Facts 7: thoughts share the limit; the report of the answer says what helps."""
+    """Thoughts share the limit (docs/wires/gemini.md#finish-reasons); the report of the answer says what helps."""
     result = read([chunk(thought("Hm.")), stop("MAX_TOKENS")])
     assert (_reason(result), result.finish.outcome) == (LENGTH, Outcome.INCOMPLETE)
 
@@ -526,7 +526,10 @@ def test_sources_come_once_however_often_they_are_said_and_the_last_list_counts(
 
 
 def test_places_of_sources_are_bytes_of_the_text_and_become_characters() -> None:
-    """Facts 8: bytes of UTF-8; recording pai-google-google-model-file-search-tool-stream.3 counts without the code."""
+    """Places count bytes of UTF-8 (docs/wires/gemini.md#grounding).
+
+    Recording pai-google-google-model-file-search-tool-stream.3 counts without the code.
+    """
     supports = (
         {"segment": {"startIndex": 0, "endIndex": 5, "text": "Grüß"[:3]}, "groundingChunkIndices": [0]},
         {"segment": {"startIndex": 7, "endIndex": 10, "text": "dir"}, "groundingChunkIndices": [1]},

@@ -1,4 +1,4 @@
-"""The decisions on requests of Gemini (facts 14), each by its number."""
+"""Requests to Gemini keep what its servers require: docs/wires/gemini.md#contents and the sections after it."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def results(message: ChatMessage, *outputs: str) -> ChatMessage:
 # ---- 4: ids ----
 
 
-def test_decision_4_an_id_of_ours_never_goes_out_and_one_of_the_server_goes_into_call_and_result() -> None:
+def test_an_id_of_ours_never_goes_out_and_one_of_the_server_goes_into_call_and_result() -> None:
     ours = answer(chunk(wire.call("f", "s")), STOPS)
     assert contents_of(user("?"), ours, results(ours, "1"))[1:] == [
         said("model", call(signature="s")),
@@ -40,13 +40,13 @@ def test_decision_4_an_id_of_ours_never_goes_out_and_one_of_the_server_goes_into
     ]
 
 
-def test_decision_4_the_id_of_another_server_never_goes_out() -> None:
+def test_the_id_of_another_server_never_goes_out() -> None:
     foreign = user("?"), assistant([called("toolu_1")]), user([gave_back("toolu_1", "1")])
     assert all("id" not in part["functionCall"] for part in contents_of(*foreign)[1]["parts"])
     assert contents_of(*foreign)[2] == said("user", result("1"))
 
 
-def test_decision_4_an_id_that_two_answers_share_goes_back_as_the_server_gave_it() -> None:
+def test_an_id_that_two_answers_share_goes_back_as_the_server_gave_it() -> None:
     first, second = (answer(chunk(wire.call("f", sign, id="call_0")), STOPS) for sign in "st")
     made = contents_of(user("?"), first, results(first, "1"), second, results(second, "2"))
     assert made[1::2] == [
@@ -59,7 +59,7 @@ def test_decision_4_an_id_that_two_answers_share_goes_back_as_the_server_gave_it
 # ---- 5, 6, 8: signatures ----
 
 
-def test_decision_5_the_signature_behind_a_text_comes_back_as_an_empty_part_behind_it() -> None:
+def test_the_signature_behind_a_text_comes_back_as_an_empty_part_behind_it() -> None:
     for model in (NEW, OLD):
         message = answer(*STREAM, model=model)
         assert contents_of(user("?"), message, user("!"), model=model)[1] == said("model", "ab", SIGNED_END)
@@ -69,7 +69,7 @@ STREAM = (chunk(wire.said("a")), chunk(wire.said("b")), chunk(wire.said("", thou
 SIGNED_END = {"text": "", "thoughtSignature": "s"}
 
 
-def test_decision_5_a_signed_text_is_never_one_part_with_another() -> None:
+def test_a_signed_text_is_never_one_part_with_another() -> None:
     message = answer(chunk(wire.said("ab"), wire.said("cd", thoughtSignature="s"), wire.said("e")), STOPS)
     joined = assistant([TextPart("abcde"), *(part for part in message.content if not isinstance(part, TextPart))])
     for one in (message, joined):  # Copilot joins the texts of an answer
@@ -78,13 +78,13 @@ def test_decision_5_a_signed_text_is_never_one_part_with_another() -> None:
         )
 
 
-def test_decision_5_an_edited_text_never_takes_the_signature_of_the_one_that_was_signed() -> None:
+def test_an_edited_text_never_takes_the_signature_of_the_one_that_was_signed() -> None:
     message = answer(chunk(wire.said("abcd", thoughtSignature="s")), STOPS)
     edited = assistant([TextPart("abXd"), *(part for part in message.content if not isinstance(part, TextPart))])
     assert contents_of(user("?"), edited, user("!"))[1] == said("model", "abXd", SIGNED_END)
 
 
-def test_decision_6_the_signature_of_parallel_calls_is_on_the_first_and_both_results_are_in_the_next_content() -> None:
+def test_the_signature_of_parallel_calls_is_on_the_first_and_both_results_are_in_the_next_content() -> None:
     message = answer(chunk(wire.said("So"), wire.call("f", "s"), wire.call("g")), STOPS)
     assert contents_of(user("?"), message, results(message, "1", "2")) == [
         said("user", "?"),
@@ -93,7 +93,7 @@ def test_decision_6_the_signature_of_parallel_calls_is_on_the_first_and_both_res
     ]
 
 
-def test_decision_6_results_stand_in_the_order_of_their_calls_and_what_the_user_says_behind_them() -> None:
+def test_results_stand_in_the_order_of_their_calls_and_what_the_user_says_behind_them() -> None:
     history = (
         user("?"),
         assistant([called("gw-1"), called("gw-2", "g")]),
@@ -127,7 +127,7 @@ def test_signatures_go_to_their_own_model_alone() -> None:
 
 
 @pytest.mark.parametrize("signature", ["", None, 7])
-def test_decision_8_an_empty_signature_and_an_unsigned_empty_text_never_go_out(signature: Any) -> None:
+def test_an_empty_signature_and_an_unsigned_empty_text_never_go_out(signature: Any) -> None:
     message = answer(chunk(wire.said("a"), wire.said("", thoughtSignature=signature)), STOPS)
     assert contents_of(user("?"), message, user("!"))[1] == said("model", "a")
     empty = assistant([TextPart(""), *message.content])
@@ -137,7 +137,7 @@ def test_decision_8_an_empty_signature_and_an_unsigned_empty_text_never_go_out(s
 # ---- 7: the dummy ----
 
 
-def test_decision_7_the_first_call_of_each_unsigned_step_of_the_current_turn_gets_the_dummy() -> None:
+def test_the_first_call_of_each_unsigned_step_of_the_current_turn_gets_the_dummy() -> None:
     finished = (assistant([called("gw-1")]), user([gave_back("gw-1")]), assistant("Done."))
     step = assistant([called("gw-2"), called("gw-3")]), user([gave_back("gw-2"), gave_back("gw-3")])
     signed = answer(chunk(wire.call("f", "s")), STOPS)
@@ -151,13 +151,13 @@ def test_decision_7_the_first_call_of_each_unsigned_step_of_the_current_turn_get
     ]
 
 
-def test_decision_7_models_before_gemini_3_get_no_dummy() -> None:
+def test_models_before_gemini_3_get_no_dummy() -> None:
     step = assistant([called("gw-2")]), user([gave_back("gw-2")])
     assert contents_of(user("?"), *step, model=OLD)[1] == said("model", call())
     assert contents_of(user("?"), *step, model="gemma-3-27b-it")[1] == said("model", call())
 
 
-def test_decision_7_without_carried_state_the_dummy_takes_its_place() -> None:
+def test_without_carried_state_the_dummy_takes_its_place() -> None:
     message = answer(chunk(wire.call("f", "s"), wire.call("g")), STOPS)
     made = contents_of(user("?"), message, results(message, "1", "2"), carried=Carried.NOTHING)
     assert made[1] == said("model", call(signature=DUMMY), call("g"))
@@ -178,7 +178,7 @@ def declared(tool: Tool, **options: Any) -> dict[str, Any]:
     return one
 
 
-def test_decision_11_schemas_go_out_whole_without_references_and_dialect() -> None:
+def test_schemas_go_out_whole_without_references_and_dialect() -> None:
     assert declared(Tool("f", "d", NESTED)) == {
         "name": "f",
         "description": "d",
@@ -192,7 +192,7 @@ def test_decision_11_schemas_go_out_whole_without_references_and_dialect() -> No
     }
 
 
-def test_decision_11_by_setting_they_go_out_in_the_subset() -> None:
+def test_by_setting_they_go_out_in_the_subset() -> None:
     own = GeminiSettings(tool_schemas=ToolSchemas.OPENAPI)
     assert declared(Tool("f", "d", NESTED), own=own)["parameters"] == {
         "type": "object",
@@ -205,7 +205,7 @@ def test_a_tool_without_parameters_has_no_schema(schema: Any) -> None:
     assert declared(Tool("f", "", schema)) == {"name": "f"}
 
 
-def test_decision_12_names_begin_with_a_letter_and_never_collide_and_come_back() -> None:
+def test_names_begin_with_a_letter_and_never_collide_and_come_back() -> None:
     names = ["1st", "-x", "t_1st", "mcp.find/it", "_ok", "default_api"]
     made = prepared(user("Hi"), tools=[Tool(name, "d") for name in names])
     sent = [tool.name for tool in made.whole.tools]
@@ -218,7 +218,7 @@ def test_decision_12_names_begin_with_a_letter_and_never_collide_and_come_back()
 # ---- 13: the first and the last content ----
 
 
-def test_decision_13_a_conversation_that_ends_with_the_assistant_gets_a_last_word_of_the_user() -> None:
+def test_a_conversation_that_ends_with_the_assistant_gets_a_last_word_of_the_user() -> None:
     assert contents_of(user("Hi"), assistant("Hello")) == [
         said("user", "Hi"),
         said("model", "Hello"),
@@ -226,7 +226,7 @@ def test_decision_13_a_conversation_that_ends_with_the_assistant_gets_a_last_wor
     ]
 
 
-def test_decision_13_a_result_without_its_call_becomes_a_text() -> None:
+def test_a_result_without_its_call_becomes_a_text() -> None:
     assert contents_of(user([gave_back("gw-1", "42")]), user("So?")) == [
         said("user", "[The result of an earlier call of a tool]\n42", "So?"),
     ]
@@ -240,7 +240,7 @@ def test_decision_13_a_result_without_its_call_becomes_a_text() -> None:
     ]
 
 
-def test_decision_13_a_missing_result_is_an_error() -> None:
+def test_a_missing_result_is_an_error() -> None:
     made = contents_of(
         user("?"), assistant([called("gw-1"), called("gw-2")]), user([gave_back("gw-1", "1")]), model=OLD
     )
@@ -266,7 +266,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
         *("gemini-3.7-flash", "gemini-3.8-flash", "gemini-4-pro", "gemini-flash-latest", "gemma-3-27b-it"),
     ],
 )
-def test_decision_16_a_level_and_a_budget_are_never_sent_together_and_only_to_models_that_take_them(model: str) -> None:
+def test_a_level_and_a_budget_are_never_sent_together_and_only_to_models_that_take_them(model: str) -> None:
     for effort in EFFORTS:
         config = thinking(model, effort)
         assert not {"thinkingLevel", "thinkingBudget"} <= config.keys()
@@ -300,14 +300,14 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("model", LEVELS)
-def test_decision_16_each_effort_is_a_level_or_a_budget_that_the_model_takes(model: str) -> None:
+def test_each_effort_is_a_level_or_a_budget_that_the_model_takes(model: str) -> None:
     name = "thinkingBudget" if "2.5" in model else "thinkingLevel"
     made = [thinking(model, effort) for effort in EFFORTS]
     assert tuple(config[name] for config in made) == LEVELS[model]
     assert all(config.get("includeThoughts") is (True if config[name] else None) for config in made)
 
 
-def test_every_model_of_the_facts_is_known_to_sign_its_calls_or_not() -> None:
+def test_the_id_of_a_model_tells_whether_it_signs_its_calls() -> None:
     assert not any(known_model(f"gemini-{name}").signs_calls for name in ("1.5-pro", "2.0-flash", "2.5-pro"))
     newer = ("3-pro-preview", "3.1-pro", "3-flash", "3.8-flash", "4-ultra", "flash-latest", "3-pro-image-preview")
     assert all(known_model(f"gemini-{name}").signs_calls for name in newer)

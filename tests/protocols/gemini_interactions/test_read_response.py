@@ -1,4 +1,7 @@
-"""What events of Google Interactions mean; made up after facts gemini.md 12 and the types of `google-genai` 3.4.0."""
+"""What events of Google Interactions mean.
+
+Made up after docs/wires/gemini.md#interactions and the types of `google-genai` 3.4.0.
+"""
 
 import json
 from base64 import b64encode
@@ -103,7 +106,7 @@ def test_thoughts_texts_and_tokens() -> None:
 
 
 @pytest.mark.parametrize("status", ["completed", "requires_action"])
-def test_decision_17_calls_are_parsed_when_their_step_ends_whatever_the_status(status: str) -> None:
+def test_calls_are_parsed_when_their_step_ends_whatever_the_status(status: str) -> None:
     result = read(created(), call('{"a"', ": 1}", signature="s"), call(index=1, id="c2"), completed(status))
     assert result.calls == [("c1", "look_up", {"a": 1}), ("c2", "look_up", {})]
     assert result.finish.reason is not None
@@ -111,7 +114,7 @@ def test_decision_17_calls_are_parsed_when_their_step_ends_whatever_the_status(s
     assert carried(result) == [{"toolCallId": "c1", "signature": "s"}]
 
 
-def test_decision_17_a_call_whose_step_did_not_end_is_none() -> None:
+def test_a_call_whose_step_did_not_end_is_none() -> None:
     result = read(created(), call('{"a": 1}')[:-1], completed("incomplete"))
     assert (result.calls, result.finish.outcome) == ([], Outcome.INCOMPLETE)
 
@@ -129,7 +132,7 @@ def test_arguments_that_are_no_object_make_no_call() -> None:
 
 
 @pytest.mark.parametrize("kind", ["google_search_call", "code_execution_result", "mcp_server_tool_call"])
-def test_decision_17_what_the_server_runs_is_no_call_and_goes_back(kind: str) -> None:
+def test_what_the_server_runs_is_no_call_and_goes_back(kind: str) -> None:
     ran = step({"type": kind, "id": "t", "arguments": {"queries": ["q"]}}, type=kind)
     result = read(created(), ran, said("Hi", index=1), completed())
     assert (result.calls, result.text, result.unmapped) == ([], "Hi", {f"step:{kind}": 1})

@@ -1,4 +1,4 @@
-"""What Ollama says when something goes wrong (facts 5 and 6, decisions 7 and 12)."""
+"""What Ollama says when something goes wrong (docs/wires/ollama.md#errors)."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What lines of Ollama mean (facts 1 to 5 and 9, decisions 1 to 5)."""
+"""What lines of Ollama mean (docs/wires/ollama.md)."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from protocols.ollama.wire import as_lines, call, calls, done, line, read, read_
 HELLO = [said("Hel"), said("lo"), done()]
 
 
-# ---- decision 1: lines ----
+# ---- lines ----
 
 
 def test_a_character_may_be_cut_anywhere_and_the_last_line_may_lack_its_end() -> None:
@@ -43,7 +43,7 @@ def test_a_document_in_place_of_a_stream_is_read_as_its_last_line() -> None:
     assert result.finish.outcome is Outcome.COMPLETED
 
 
-# ---- decision 2: the end ----
+# ---- the end ----
 
 
 @pytest.mark.parametrize("lines", [[], [said("Hi")], [calls(call("add", {"a": 1}))], [line()]])
@@ -108,7 +108,7 @@ def test_a_line_with_an_error_ends_the_answer_and_a_nested_message_is_unwrapped(
 
 
 def test_the_address_for_signing_in_is_part_of_the_error() -> None:
-    """Decision 12."""
+    """Cloud models answer so without a sign-in (docs/wires/ollama.md#errors)."""
     error = read([{"error": "unauthorized", "signin_url": "https://ollama.com/connect?name=me"}]).finish.error
     assert "unauthorized; sign in at https://ollama.com/connect?name=me" in str(error)
 
@@ -117,7 +117,7 @@ def test_nothing_behind_the_end_changes_the_answer() -> None:
     assert read([*HELLO, said("!"), {"error": "late"}]).text == "Hello"
 
 
-# ---- decision 3: calls ----
+# ---- calls ----
 
 
 def test_calls_in_the_last_line_are_delivered_and_decide_why_the_model_stopped() -> None:
@@ -135,7 +135,7 @@ def test_a_call_makes_the_reason_whatever_the_server_says(word: str | None) -> N
     assert reason.unified is UnifiedFinishReason.TOOL_CALLS
 
 
-# ---- decision 4: ids ----
+# ---- ids ----
 
 
 def test_calls_without_ids_and_with_equal_indices_are_distinct_calls() -> None:
@@ -161,7 +161,7 @@ def test_a_call_that_is_said_again_under_its_id_is_one_call() -> None:
     assert len(read([calls(one), done(message={"tool_calls": [one]})]).calls) == 1
 
 
-# ---- decision 5: arguments ----
+# ---- arguments ----
 
 
 @pytest.mark.parametrize("arguments", [{}, None, "", "{}", " {} "])
@@ -205,7 +205,7 @@ def test_an_image_that_is_no_base64_is_counted() -> None:
 
 
 def test_thinking_leaves_an_item_that_takes_it_back_into_its_own_field() -> None:
-    """Decision 9."""
+    """They go back in the field in which they came (docs/wires/ollama.md#thinking)."""
     result = read([thought("A "), thought("greeting."), said("Hi"), done()])
     carried = [one.metadata for one in result.outputs if isinstance(one, ThinkingPart) and one.metadata]
     assert carried == [{ITEMS: [{"type": "message-field", "field": "thinking", "text": "A greeting."}]}]

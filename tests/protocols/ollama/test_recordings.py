@@ -55,7 +55,7 @@ def test_a_recording_means_the_same_as_lines_and_as_it_came(recording: Recording
 
 @all_recordings
 def test_a_cut_recording_is_truncated_and_begins_like_the_whole(recording: Recording) -> None:
-    """Decision 2: also behind a whole call."""
+    """Also after a whole call (docs/wires/ollama.md#framing)."""
     lines = recording.lines
     whole = read_bytes([b"\n".join(lines)], PLAIN)
     last = len(lines) - 1

@@ -1,4 +1,4 @@
-"""What a served Ollama reads, refuses, answers and lists (facts 1 to 8)."""
+"""What a served Ollama reads, refuses, answers and lists (docs/wires/ollama.md)."""
 
 import json
 from dataclasses import replace

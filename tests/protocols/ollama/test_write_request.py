@@ -1,4 +1,4 @@
-"""Requests to Ollama (facts 4, 6 and 7, decisions 4, 6, 8, 9, 10 and 11)."""
+"""Requests to Ollama (docs/wires/ollama.md#requests)."""
 
 import base64
 from dataclasses import replace
@@ -24,7 +24,7 @@ HI = user("Hi")
 IMAGE = base64.b64encode(PNG).decode()
 
 
-# ---- decision 6: nothing is cut in silence ----
+# ---- nothing is cut in silence ----
 
 
 def test_the_smallest_request_says_the_window_and_that_nothing_may_be_cut() -> None:
@@ -78,7 +78,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_window_is_what_a_person_set_then_what_the_server_says_and_never_above_the_trained_one(name: str) -> None:
-    """Decision 13."""
+    """See docs/wires/ollama.md#context-window and docs/wires/ollama.md#models."""
     own, known, tokens, source = WINDOWS[name]
     chosen = choose_window(RequestSettings(own=own, capabilities=known))
     assert (chosen.tokens, chosen.source.value) == (tokens, source)
@@ -139,7 +139,7 @@ def test_extra_options_are_added_and_the_window_stays() -> None:
     assert "shift" not in body
 
 
-# ---- decision 8: think ----
+# ---- think ----
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_system_messages_stand_first_or_in_their_places() -> None:
 
 
 def test_calls_are_objects_and_results_follow_in_their_order_with_name_and_id() -> None:
-    """Decision 4."""
+    """Old servers need the name, and newer ones the id (docs/wires/ollama.md#requests)."""
     said = messages_of(
         HI,
         assistant("I look.", called("gw-a", "one", city="Paris"), called("gw-b", "two")),
@@ -239,7 +239,7 @@ def test_a_failed_tool_is_said_in_words() -> None:
 
 
 def test_an_image_is_base64_alone_beside_the_text() -> None:
-    """Decision 11."""
+    """Ollama takes bare base64 (docs/wires/ollama.md#requests)."""
     said = messages_of(user("What is this?", DataPart(PNG, "image/png")))
     assert said == [{"role": "user", "content": "What is this?", "images": [IMAGE]}]
 
@@ -275,7 +275,7 @@ def _thought(*items: dict[str, str]) -> ThinkingPart:
 
 
 def test_thinking_goes_back_into_its_own_field() -> None:
-    """Decision 9."""
+    """See docs/wires/ollama.md#thinking."""
     carried = _thought({"field": "thinking", "text": "A "}, {"field": "thinking", "text": "city."})
     said = messages_of(HI, assistant(carried, called()), user(gave()))[1]
     assert (said["thinking"], said["content"]) == ("A city.", "")
@@ -295,7 +295,7 @@ def test_state_of_another_vendor_is_never_sent() -> None:
         assert messages_of(HI, assistant(part, TextPart("Hello")), HI)[1] == {"role": "assistant", "content": "Hello"}
 
 
-# ---- decision 10: tools ----
+# ---- tools ----
 
 
 def test_tools_are_functions_and_a_demanded_call_is_a_request_like_any_other() -> None:

@@ -1,4 +1,4 @@
-"""What a served Gemini refuses is what the real servers refuse, in their words; sources: facts gemini.md 5 and 10."""
+"""What a served Gemini refuses is what the real servers refuse, in their words; sources: docs/wires/gemini.md."""
 
 from typing import Any
 

@@ -10,8 +10,8 @@ from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
 __all__ = ["PROTOCOL"]
 
 
-# Facts 1: `[DONE]` ends the answer, also where proxies keep the connection open; servers that leave it out say a finish
-# reason, which the adapter knows of.
+# `[DONE]` ends the answer, because proxies keep the connection open after it. Servers that leave it out send a finish
+# reason, which the adapter handles (docs/wires/chat-completions.md#framing).
 PROTOCOL: Final = Protocol(
     name="chat-completions",
     read_response=loaded("partstream.protocols.chat_completions.read_response", "READ_RESPONSE"),

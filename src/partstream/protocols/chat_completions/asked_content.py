@@ -51,7 +51,7 @@ def _refusal(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | 
 
 
 def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
-    # Mistral's own clients send the address without an object around it: facts 7.1.
+    # Mistral's own clients send the address as a plain string (docs/wires/chat-completions.md#attachments).
     image = part.get("image_url")
     if isinstance(image, dict) and image.get("detail") not in {None, "auto"}:
         counts.add("content[].image_url.detail")
@@ -79,7 +79,7 @@ def _audio(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
     audio = _required_object(part, "input_audio", where)
     at = f"{where}.input_audio"
     kind = optional_text(audio, "format", at)
-    data = required_text(audio, "data", at)  # Qwen's clients send a data URL: facts 7.1
+    data = required_text(audio, "data", at)  # Qwen's is a data URL (docs/wires/chat-completions.md#attachments)
     return read_bytes(data, f"{at}.data", f"audio/{_AUDIO.get(kind, kind)}" if kind else "")
 
 
@@ -94,7 +94,7 @@ def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | Non
     if not data:
         counts.add("content[].file (without file_data)")  # OpenAI's `file_id`
         return None
-    # OpenRouter's clients give addresses in the same field: facts 7.1.
+    # OpenRouter's clients put addresses into the same field (docs/wires/chat-completions.md#attachments).
     if data.startswith(("https://", "http://")):
         return read_address(data, f"{at}.file_data")
     read = read_bytes(data, f"{at}.file_data")

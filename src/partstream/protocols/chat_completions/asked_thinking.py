@@ -1,8 +1,8 @@
 """Reads what an assistant's message brings back of its thinking.
 
-The official types have no field for it. Each server has its own, and its clients send back what they got: facts 2.2 and
-7.6. The text is shown; the state becomes items in the metadata of the thinking part, in the forms of
-:mod:`partstream.protocols.chat_completions.carried_items`.
+The official types have no field for it. Each server has its own, and its clients send back what they got
+(docs/wires/chat-completions.md#sending-reasoning-back). The text is shown; the state becomes items in the metadata of
+the thinking part, in the forms of :mod:`partstream.protocols.chat_completions.carried_items`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _plain_text(message: Mapping[str, Any], counts: Counts) -> tuple[str, str]:
     """The field that says the thinking, and its text.
 
     Where all are empty, the first that there is: an empty text is what DeepSeek demands of turns without thinking
-    (facts 7.6).
+    (docs/wires/chat-completions.md#sending-reasoning-back).
     """
     said = {name: message[name] for name in REASONING_FIELDS if isinstance(message.get(name), str)}
     for name in REASONING_FIELDS:
@@ -95,7 +95,7 @@ def _of_entries(entries: list[dict[str, Any]]) -> tuple[list[Mapping[str, Any]],
 
 
 def _extra(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The state that stands at the message and at its calls, such as Gemini's signatures: facts 2.5."""
+    """The state of the message and of its calls (docs/wires/chat-completions.md#gemini-signatures)."""
     own = [{EXTRA_CONTENT: message[EXTRA_CONTENT]}] if isinstance(message.get(EXTRA_CONTENT), dict) else []
     of_calls = [
         {TOOL_CALL_ID: call["id"], EXTRA_CONTENT: call[EXTRA_CONTENT]}

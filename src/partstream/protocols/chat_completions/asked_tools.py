@@ -52,7 +52,7 @@ _MODES: Final[Mapping[str, tuple[ToolMode, frozenset[str] | None]]] = {
     "auto": (ToolMode.AUTO, None),
     "none": (ToolMode.AUTO, _NONE),
     "required": (ToolMode.REQUIRED, None),
-    "any": (ToolMode.REQUIRED, None),  # Mistral's word: facts 7.3
+    "any": (ToolMode.REQUIRED, None),  # Mistral's word (docs/wires/chat-completions.md#tool-choice)
 }
 """The mode that each word means, and the names of the tools that it allows; None allows all."""
 

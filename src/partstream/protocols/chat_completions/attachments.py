@@ -1,4 +1,4 @@
-"""The forms in which servers take images, sound, video and files; source: facts chat-completions.md 7.1."""
+"""The forms in which servers take images, sound, video and files (docs/wires/chat-completions.md#attachments)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks the parts of a body behind which a prompt cache may begin; source: facts chat-completions.md 7.4.
+"""Marks the parts of a body up to which a prompt is cached; source: docs/wires/chat-completions.md#prompt-caching.
 
 Anthropic's models cache nothing that is not marked, also behind OpenRouter and LiteLLM. They take at most four marks.
 """

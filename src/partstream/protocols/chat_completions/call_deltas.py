@@ -1,4 +1,4 @@
-"""Finds the tool call that a delta means, whatever a server leaves out, repeats or counts wrongly (facts 3.1, 3.2)."""
+"""Finds the tool call that a delta means, by the rules of docs/wires/chat-completions.md#which-call-a-delta-means."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class OpenCall:
             self.whole = delta.arguments
 
     def is_followed_by(self, delta: CallDelta) -> bool:
-        """Whether a delta without an id, at the index of this call, is of another call (facts 3.2, step 3)."""
+        """Whether a delta without an id, at the index of this call, belongs to another call (rule 3)."""
         if delta.name is None:
             return self.is_named_again and delta.begins_object and self.is_complete
         if self.name is None:
@@ -108,7 +108,7 @@ class OpenCall:
         return self.is_complete and delta.begins_object
 
     def is_followed_without_index_by(self, delta: CallDelta) -> bool:
-        """The same for a delta that has no index either (facts 3.2, step 4)."""
+        """The same for a delta without an index (rule 4)."""
         if delta.name is None or self.name is None:
             return False
         # Names that every delta repeats: the same tool, in the middle of its arguments.
@@ -155,7 +155,7 @@ class OpenCalls:
         return self._by_index.get(place)
 
     def _find(self, delta: CallDelta) -> OpenCall | None:
-        """The call that a delta goes on with; None for a new one. The steps are those of facts 3.2."""
+        """The call that a delta continues, in the order of the rules; None for a new one."""
         last = self.calls[-1] if self.calls else None
         if delta.id is not None:
             return self._by_id.get(delta.id) or self._of_unknown_id(delta, last)
@@ -163,7 +163,7 @@ class OpenCalls:
             return None if call.is_followed_by(delta) else call
         if last is None or last.is_followed_without_index_by(delta):
             return None
-        # An index that nothing opened, with a name, opens a call (facts 3.1: Nebius and Cerebras send only arguments).
+        # Nebius and Cerebras send arguments without a name so (docs/wires/chat-completions.md#tool-call-deltas).
         opens = delta.index is not None and delta.name is not None and last.name is not None
         return None if opens else last
 

@@ -1,10 +1,10 @@
 """What a server wants back of its answer: the shape of the items that carry it through the conversation.
 
-A server wants its reasoning back in the field in which it sent it (facts 7.6): the wrong one is an error at some
-servers, the missing one at others. So each item names the field. The items of one answer stand, in order, in the
-metadata of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same
-upstream and model as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms,
-each with `"type": "message-field"`::
+Reasoning goes back in the field in which it came: some servers refuse the wrong field, others a missing one
+(docs/wires/chat-completions.md#sending-reasoning-back). So each item names the field. The items of one answer are, in
+order, in the metadata of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to
+the same upstream and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "message-field"` and
+one of these forms::
 
     {"field": NAME, "text": TEXT}              a text field of the assistant's message, such as `reasoning_content`,
                                                `reasoning`, `reasoning_text` or Copilot's `reasoning_opaque`; the text

@@ -1,4 +1,4 @@
-"""Collects what a server wants back of one answer, and hands it out with its thinking (facts 7.6)."""
+"""Collects what one answer gives for the next request (docs/wires/chat-completions.md#sending-reasoning-back)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the sources of an answer in the four shapes in which servers name them (facts 2.1 and 2.2).
+"""Reads the sources of an answer in the four shapes of docs/wires/chat-completions.md#citations.
 
 Servers repeat them in many chunks, and at places of the text that say nothing. So they are collected, and each is shown
 once, behind the text.

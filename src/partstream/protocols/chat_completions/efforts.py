@@ -1,4 +1,4 @@
-"""The reasoning effort in the words of a server; source: facts chat-completions.md 7.5."""
+"""The reasoning effort in the words of a server; source: docs/wires/chat-completions.md#reasoning-effort."""
 
 from __future__ import annotations
 

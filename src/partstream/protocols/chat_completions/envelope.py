@@ -1,4 +1,4 @@
-"""What the chunks of an answer say about the answer as a whole (facts 2.1)."""
+"""What the chunks of an answer say about the answer as a whole: docs/wires/chat-completions.md#envelope."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Sources: docs.bigmodel.cn/cn/api/api-code (Zhipu and Z.ai, whose codes are numbers as texts), platform.minimax.io
 api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
-(DashScope), the reference of Cerebras, and facts of Chat Completions 6.
+(DashScope), the reference of Cerebras, and docs/wires/chat-completions.md#error-bodies.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ _REFUSED_STATE: Final = re.compile(
     r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature",
     re.IGNORECASE,
 )
-"""Sentences for state of another account or model: Gemini (facts of Chat Completions 2.5), and OpenAI and Anthropic
-behind OpenRouter (2.4). A signature that is missing is none of them: with less state there would be even less."""
+"""Sentences about state of another account or model (docs/wires/chat-completions.md#gemini-signatures). A missing
+signature is no such error: without the state, even more signatures would be missing."""
 
 
 def _refused(error: UpstreamError) -> Carried:

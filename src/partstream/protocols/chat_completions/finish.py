@@ -1,4 +1,4 @@
-"""What the words of `finish_reason` mean (facts 4): the reason is advice, and whether calls were handed out decides."""
+"""What the words of `finish_reason` mean; calls decide (docs/wires/chat-completions.md#finish-reasons)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes data parts of the images that models draw (facts 2.2): whole, often repeated by the last chunk."""
+"""Makes data parts of images, which the last chunk often repeats (docs/wires/chat-completions.md#images)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes turns as the messages of Chat Completions; source: facts chat-completions.md 7.1.
+"""Writes turns as the messages of Chat Completions; source: docs/wires/chat-completions.md#messages.
 
 Contents are strings wherever a string can hold them: lists of texts break small servers, and make models imitate them.
 """
@@ -36,7 +36,7 @@ NO_OUTPUT: Final = "(no output)"
 _RESULTS_SEEN: Final = "I have processed the tool results."
 """What the assistant says between results and the user, at servers that want to hear it first."""
 _NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-"""What stands for the signature of a call that another model made; source: facts 2.5."""
+"""Replaces the signature of a call that another model made (docs/wires/chat-completions.md#gemini-signatures)."""
 
 
 def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
@@ -139,7 +139,7 @@ class _Writer:
         self.messages.append(message)
 
     def _fill(self, message: Wire) -> None:
-        """Adds the empty reasoning that DeepSeek wants of every message with calls (facts 7.6)."""
+        """Adds the empty reasoning that DeepSeek requires (docs/wires/chat-completions.md#sending-reasoning-back)."""
         name = self._quirks.filled_reasoning
         if name and self._quirks.reasoning_back is not ReasoningBack.OFF:
             message.setdefault(name, "")

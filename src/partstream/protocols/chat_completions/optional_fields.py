@@ -1,6 +1,6 @@
 """The fields of Chat Completions that servers refuse, and what takes their place.
 
-Sources: facts of Chat Completions 5 (usage), 7.3 to 7.6 (tools, limits, switching reasoning, sending it back).
+Sources: docs/wires/chat-completions.md#tools-and-schemas and the sections after it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ MAX_TOKENS: Final = "max_tokens"
 MAX_COMPLETION_TOKENS: Final = "max_completion_tokens"
 
 FORTY_SIGNS: Final = IdForm(40, refused=re.compile(r"[^A-Za-z0-9_-]"))
-"""The form of ids that OpenAI demands, and that every server takes (facts 7.2)."""
+"""The form of ids that OpenAI requires and every server takes (docs/wires/chat-completions.md#ids-and-names)."""
 _OWN_IDS: Final = IdForm(256)
 """A server takes its own ids, however long: vLLM's have 46 characters, those of Kimi a dot and a colon."""
 

@@ -1,6 +1,6 @@
 """What a message of the assistant takes back of the reasoning that led to it.
 
-Source: facts chat-completions.md 7.6, 2.4, 2.5.
+Source: docs/wires/chat-completions.md#sending-reasoning-back.
 
 What was received in a field goes back in the same field, whole, unless the server is known to want it elsewhere or not
 at all.
@@ -68,7 +68,7 @@ def sent_back(carried: CarriedMessage, back: ReasoningBack) -> SentBack:
     if back is ReasoningBack.TAGS:
         opening = opening or (f"<think>{plain}</think>\n\n" if plain else "")
         return SentBack(others | extra, opening)
-    if carried.details:  # the whole list, and then no plain text: facts 2.4
+    if carried.details:  # the whole list, and then no plain text (docs/wires/chat-completions.md#reasoning-details)
         received = others | {REASONING_DETAILS: [dict(entry) for entry in carried.details]}
     elif back in _FIELDS:
         received = others | ({_FIELDS[back]: plain} if plain else {})

@@ -1,4 +1,4 @@
-"""Merges the entries of `reasoning_details` and of `thinking_blocks`, which stream as deltas (facts 2.2 and 2.4).
+"""Merges the entries of `reasoning_details` and of `thinking_blocks`, which stream as deltas.
 
 A server takes the list back only as it made it: so consecutive entries that continue each other become one, and all
 others stay apart and in order.
@@ -82,7 +82,7 @@ class MergedEntries:
         return all(one is None or other is None or one == other for one, other in pairs)
 
     def _new_of(self, piece: str) -> str:
-        """What a piece adds. MiniMax's documentation shows pieces that repeat all before them (facts 2.4).
+        """What a piece adds: some repeat everything before them (docs/wires/chat-completions.md#reasoning-details).
 
         A few signs alone may well be said twice: a line of dashes grows by dashes.
         """

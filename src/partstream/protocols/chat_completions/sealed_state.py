@@ -1,7 +1,7 @@
 """The state of thinking that this wire has no field for, in an entry of `reasoning_details`.
 
-Clients that give back `reasoning_details` give back every entry as it came, as OpenRouter demands it (facts 2.4). So
-the state of other protocols, and who gave the state, stand in an entry of their own, which no server but ours reads.
+Clients give back every entry as it came, as OpenRouter requires (docs/wires/chat-completions.md#reasoning-details). So
+the state of other protocols, and who gave it, are in an entry of their own, which no server but ours reads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Which quirks each known server has: rows by its name, and rows for some of its models.
 
 A row says only what differs from :class:`partstream.protocols.chat_completions.quirks.Quirks`, the smallest request. A
-model speaks differently behind each server, so rows for models belong to a server too. Source of every row, where it
-names no other: facts chat-completions.md 7, in the section that the row names.
+model behaves differently on each server, so rows for models belong to a server too. The reasons:
+docs/wires/chat-completions.md#messages, docs/wires/chat-completions.md#ids-and-names,
+docs/wires/chat-completions.md#tools-and-schemas, docs/wires/chat-completions.md#prompt-caching,
+docs/wires/chat-completions.md#reasoning-effort and docs/wires/chat-completions.md#sending-reasoning-back.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MODEL_QUIRKS", "SERVER_QUIRKS", "ModelQuirks", "quirks_of"]
 
 _NINE: Final = IdForm(9, shortest=9, refused=re.compile("[^A-Za-z0-9]"), filler="")
-"""7.2: anything else is refused with code 3280."""
+"""Mistral refuses other ids with code 3280."""
 _LETTER_FIRST: Final = NameForm(letter_first=True)
 _NO_FILES: Final = AttachmentForms(file=None)
 _USAGE: Final = {"include_usage": True}
@@ -47,112 +49,110 @@ _USAGE: Final = {"include_usage": True}
 SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
     {
         "openai": Quirks(
-            call_ids=CallIdRule(FORTY_SIGNS, FORTY_SIGNS),  # 7.2: `string_above_max_length` beyond 40
-            limit_field=MAX_COMPLETION_TOKENS,  # 7.4: demanded by models that reason
-            stream_options={**_USAGE, "include_obfuscation": False},  # 2.1: padding on every chunk
-            cache_key_field="prompt_cache_key",  # 7.4
-            reasoning_back=ReasoningBack.OFF,  # 7.6: there is no field for it
+            call_ids=CallIdRule(FORTY_SIGNS, FORTY_SIGNS),  # `string_above_max_length` beyond 40
+            limit_field=MAX_COMPLETION_TOKENS,  # models that reason require it
+            stream_options={**_USAGE, "include_obfuscation": False},  # padding on every chunk
+            cache_key_field="prompt_cache_key",
+            reasoning_back=ReasoningBack.OFF,  # there is no field for it
         ),
         "azure": Quirks(
             call_ids=CallIdRule(FORTY_SIGNS, FORTY_SIGNS),
             limit_field=MAX_COMPLETION_TOKENS,
-            cache_key_field="prompt_cache_key",  # 7.4
-            attachments=_NO_FILES,  # 7.1
+            cache_key_field="prompt_cache_key",
+            attachments=_NO_FILES,
         ),
         "gemini": Quirks(
-            tool_names=_LETTER_FIRST,  # 7.2
-            normalize_schema=openapi_subset,  # 7.3
-            names_results=True,  # 7.1
-            fills_signatures=True,  # 2.5
+            tool_names=_LETTER_FIRST,
+            normalize_schema=openapi_subset,
+            names_results=True,
+            fills_signatures=True,
         ),
         "openrouter": Quirks(
-            attachments=AttachmentForms(video=forms.video_address, file=forms.file_or_address),  # 7.1
-            tool_names=_LETTER_FIRST,  # 7.2: Gemini may be behind it
-            effort=Effort(efforts.reasoning_object),  # 7.5
-            session_header="x-session-id",  # 7.4
+            attachments=AttachmentForms(video=forms.video_address, file=forms.file_or_address),
+            tool_names=_LETTER_FIRST,  # the model may be Gemini
+            effort=Effort(efforts.reasoning_object),
+            session_header="x-session-id",
         ),
         "ollama": Quirks(
-            attachments=AttachmentForms(
-                image=forms.image_bytes, audio=None, file=None
-            ),  # 7.1: "invalid message format"
-            # 7.5: other words are refused
+            # It refuses other kinds as an "invalid message format", and other words for the effort.
+            attachments=AttachmentForms(image=forms.image_bytes, audio=None, file=None),
             effort=Effort(efforts.reasoning_effort, {"minimal": "low", "xhigh": "max", "ultra": "max"}),
-            required="",  # 7.3: ignored
+            required="",  # ignored
         ),
-        "lm-studio": Quirks(joins_users=True),  # 7.1: templates demand alternation
+        "lm-studio": Quirks(joins_users=True),  # templates require that user and assistant take turns
         "llama.cpp": Quirks(
-            joins_users=True,  # 7.1
-            effort=Effort(efforts.template_with_effort),  # 7.5
+            joins_users=True,
+            effort=Effort(efforts.template_with_effort),
         ),
         "vllm": Quirks(
-            joins_users=True,  # 7.1
-            effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),  # 7.5
+            joins_users=True,
+            effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),
         ),
         "sglang": Quirks(
-            joins_users=True,  # 7.1
-            effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),  # 7.5
+            joins_users=True,
+            effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),
         ),
         "deepseek": Quirks(
-            attachments=_NO_FILES,  # 7.1: uploaded files by their id only
-            effort=Effort(efforts.thinking_and_effort, {"minimal": "low", "medium": "high", "xhigh": "high"}),  # 7.5
-            filled_reasoning=REASONING_CONTENT,  # 7.6: every message with calls, also those of other models
-            required="",  # 7.3: not known while it thinks, which is the default
+            attachments=_NO_FILES,  # it takes uploaded files only, by their ids
+            effort=Effort(efforts.thinking_and_effort, {"minimal": "low", "medium": "high", "xhigh": "high"}),
+            filled_reasoning=REASONING_CONTENT,  # in every message with calls, also of other models
+            required="",  # refused while it thinks, which is the default
         ),
         "groq": Quirks(
-            limit_field=MAX_COMPLETION_TOKENS,  # 7.4
-            reasoning_back=ReasoningBack.REASONING,  # 7.6: "property 'reasoning_content' is unsupported"
+            limit_field=MAX_COMPLETION_TOKENS,
+            reasoning_back=ReasoningBack.REASONING,  # "property 'reasoning_content' is unsupported"
         ),
         "mistral": Quirks(
-            attachments=AttachmentForms(image=forms.image_text, file=forms.document_address),  # 7.1
+            attachments=AttachmentForms(image=forms.image_text, file=forms.document_address),
             call_ids=CallIdRule(_NINE, _NINE),
-            empty_content="",  # 7.1: demands a string
-            names_results=True,  # 7.1
-            answers_results=True,  # 7.1: "Unexpected role 'user' after role 'tool'"
-            required="any",  # 7.3
-            stream_options=None,  # 5: fields that it does not know are refused, and usage comes unasked
+            empty_content="",  # null is refused
+            names_results=True,
+            answers_results=True,  # "Unexpected role 'user' after role 'tool'"
+            required="any",
+            stream_options=None,  # it refuses unknown fields, and reports usage unasked
         ),
         "xai": Quirks(
-            normalize_schema=open_objects,  # 7.3
-            limit_field=MAX_COMPLETION_TOKENS,  # 7.4
-            cache_key_field="prompt_cache_key",  # 7.4
-            reasoning_back=ReasoningBack.OFF,  # 7.6: no field for it in this API
+            normalize_schema=open_objects,
+            limit_field=MAX_COMPLETION_TOKENS,
+            cache_key_field="prompt_cache_key",
+            reasoning_back=ReasoningBack.OFF,  # no field for it in this API
         ),
-        "together": Quirks(effort=Effort(efforts.reasoning_enabled)),  # 7.5
-        "fireworks": Quirks(cache_key_field="prompt_cache_key"),  # 7.4
+        "together": Quirks(effort=Effort(efforts.reasoning_enabled)),
+        "fireworks": Quirks(cache_key_field="prompt_cache_key"),
         "cerebras": Quirks(
-            limit_field=MAX_COMPLETION_TOKENS,  # 7.4
-            reasoning_back=ReasoningBack.REASONING,  # 7.6: `wrong_api_format`
+            limit_field=MAX_COMPLETION_TOKENS,
+            reasoning_back=ReasoningBack.REASONING,  # `wrong_api_format`
         ),
         "moonshot": Quirks(
-            tool_names=_LETTER_FIRST,  # 7.2
-            normalize_schema=moonshot_schema,  # 7.3
-            effort=Effort(efforts.thinking_type),  # 7.5
-            filled_reasoning=REASONING_CONTENT,  # 7.6: missing in a message with calls is an error
-            required="",  # 7.3: incompatible with thinking
-            cache_key_field="prompt_cache_key",  # 7.4
+            tool_names=_LETTER_FIRST,
+            normalize_schema=moonshot_schema,
+            effort=Effort(efforts.thinking_type),
+            filled_reasoning=REASONING_CONTENT,  # a message with calls and without it is refused
+            required="",  # refused beside thinking
+            cache_key_field="prompt_cache_key",
         ),
         "zhipu": Quirks(
-            effort=Effort(efforts.kept_thinking),  # 7.5, 7.6
-            tool_fields={"tool_stream": True},  # 7.5: else arguments come whole
+            effort=Effort(efforts.kept_thinking),
+            tool_fields={"tool_stream": True},  # otherwise arguments arrive whole
         ),
         "qwen": Quirks(
-            attachments=AttachmentForms(audio=forms.audio_address, video=forms.video_address, file=None),  # 7.1
-            normalize_schema=inlined,  # 7.3
-            effort=Effort(efforts.enable_thinking),  # 7.5
-            reasoning_back=ReasoningBack.OFF,  # 7.6: not needed
-            required="",  # 7.3: refused while it thinks
+            attachments=AttachmentForms(audio=forms.audio_address, video=forms.video_address, file=None),
+            normalize_schema=inlined,
+            effort=Effort(efforts.enable_thinking),
+            reasoning_back=ReasoningBack.OFF,  # not needed
+            required="",  # refused while it thinks
         ),
         "minimax": Quirks(
-            limit_field=MAX_COMPLETION_TOKENS,  # 7.4
-            effort=Effort(efforts.adaptive_thinking),  # 7.5
-            fields={"reasoning_split": True},  # 7.5: else thinking stands in tags in the text
-            required="",  # 7.3: none documented
+            limit_field=MAX_COMPLETION_TOKENS,
+            effort=Effort(efforts.adaptive_thinking),
+            fields={"reasoning_split": True},  # otherwise thinking arrives as tags in the text
+            required="",  # not documented
         ),
         "litellm": Quirks(
-            tool_names=_LETTER_FIRST,  # 7.2: Gemini may be behind it
-            lists_no_tools=True,  # 7.3: Anthropic behind it wants the key when the history has calls
+            tool_names=_LETTER_FIRST,  # the model may be Gemini
+            lists_no_tools=True,  # Anthropic requires the key when the history has calls
         ),
-        "baseten": Quirks(effort=Effort(efforts.template_arguments)),  # 7.5
+        "baseten": Quirks(effort=Effort(efforts.template_arguments)),
     }
 )
 """By the names of :data:`partstream.protocols.known_servers.KNOWN_SERVERS`."""
@@ -182,22 +182,22 @@ _MISTRAL: Final = r"(.*/)?(open-)?(mistral|mixtral|ministral|magistral|devstral|
 _THREE_DEGREES: Final = {"minimal": "low", "medium": "high", "xhigh": "max", "none": ""}
 
 MODEL_QUIRKS: Final = (
-    # 7.1: `developer` is for models that reason.
+    # `developer` is for models that reason.
     _models("openai", _REASONS, system_role="developer"),
     _models("azure", _REASONS, system_role="developer"),
-    # 7.5: GPT-5.6 knows no `minimal`.
+    # GPT-5.6 knows no `minimal`.
     _models("openai", r"gpt-5\.([6-9]|\d\d)", effort=Effort(efforts.reasoning_effort, {"minimal": "low"})),
-    # 7.4: Anthropic caches nothing that is not marked, Gemini honours only the last mark.
+    # Anthropic caches nothing that is not marked, Gemini honours only the last mark.
     _models("openrouter", r"(~?anthropic/|.*claude)", cache_marks=CacheMarks.ALL),
     _models("openrouter", r"google/gemini", cache_marks=CacheMarks.LAST),
     _models("litellm", r"(.*anthropic|.*claude)", cache_marks=CacheMarks.ALL),
-    # 7.1, 7.2: models of Mistral that somebody runs have templates with Mistral's own demands; what such a server gave
-    # as an id of a call it takes back.
+    # Templates of Mistral's models have the same requirements on servers that anybody runs. Such a server takes its own
+    # ids of calls back.
     *(
         _models(server, _MISTRAL, call_ids=CallIdRule(IdForm(256), _NINE), answers_results=True)
         for server in ("vllm", "sglang", "llama.cpp", "lm-studio")
     ),
-    # 7.5: `raw` is refused beside tools, and without a format nothing may come at all; effort is a switch for Qwen.
+    # Tools beside `raw` are refused, and without a format an answer may be empty. Effort is a switch for Qwen.
     _models(
         "groq",
         r"(qwen|deepseek)",
@@ -207,11 +207,11 @@ MODEL_QUIRKS: Final = (
             dict.fromkeys(("minimal", "low", "medium", "high", "xhigh", "max"), "default"),
         ),
     ),
-    # 7.6: GLM at Cerebras takes its thinking back as text.
+    # GLM at Cerebras takes its thinking back as tags in the text.
     _models("cerebras", r"(zai-)?glm", reasoning_back=ReasoningBack.TAGS, fields={"clear_thinking": False}),
-    # 7.5: `none` is refused.
+    # They refuse `none`.
     _models("moonshot", r"kimi-k[3-9]", effort=Effort(efforts.reasoning_effort, _THREE_DEGREES)),
-    # 7.5: degrees from 5.2 on; 5.3 cannot be switched off.
+    # GLM has degrees from 5.2 on, and 5.3 cannot be switched off.
     _models("zhipu", r"glm-5\.2", effort=Effort(efforts.kept_thinking_and_effort)),
     _models("zhipu", r"glm-5\.([3-9]|\d\d)", effort=Effort(efforts.kept_thinking_and_effort, {"none": ""})),
 )

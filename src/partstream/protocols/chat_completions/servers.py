@@ -1,7 +1,7 @@
 """The known servers that speak Chat Completions.
 
-Sources: facts chat-completions.md and the documentation of the vendors, read in November 2026. What a server wants in
-another form is in the table of its quirks; here stands only where it is, and whether everything gets through.
+Sources: docs/wires/chat-completions.md and the documentation of the vendors, read in November 2026. This table has the
+address of each server and whether everything gets through; what a server takes in another form is a quirk.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
 _NO_REASONING: Final = "new models refuse tools beside reasoning, and reasoning cannot go back"
 
 SPOKEN_AT: Final = (
-    _in_part("openai", "https://api.openai.com/v1", _NO_REASONING, "facts chat-completions.md 7.5, 7.6"),
+    _in_part("openai", "https://api.openai.com/v1", _NO_REASONING, "docs/wires/chat-completions.md#reasoning-effort"),
     _in_part(
         "azure",
         "https://YOUR-RESOURCE.openai.azure.com/openai/v1",
         _NO_REASONING,
-        "facts chat-completions.md 7.5; learn.microsoft.com, Azure OpenAI v1 API",
+        "docs/wires/chat-completions.md#reasoning-effort; learn.microsoft.com, Azure OpenAI v1 API",
     ),
     _in_part(
         "anthropic",
@@ -41,23 +41,23 @@ SPOKEN_AT: Final = (
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "no thoughts come, and the signatures of texts are lost",
-        "ai.google.dev/gemini-api/docs/openai; facts chat-completions.md 2.5",
+        "ai.google.dev/gemini-api/docs/openai; docs/wires/chat-completions.md#gemini-signatures",
     ),
     _whole("openrouter", "https://openrouter.ai/api/v1", "openrouter.ai/docs; recordings of OpenRouter"),
     _in_part(
         "ollama",
         "http://localhost:11434/v1",
         "no request sets the context window, and what does not fit is cut without a word",
-        "facts chat-completions.md (ollama openai/openai.go); ollama.md 6",
+        "docs/wires/ollama.md#context-window; ollama openai/openai.go",
     ),
     _in_part(
         "lm-studio",
         "http://localhost:1234/v1",
         "a prompt that is too long gets an empty answer",
-        "facts chat-completions.md 6.2 (lmstudio-bug-tracker#2339)",
+        "docs/wires/chat-completions.md#errors-in-the-stream",
     ),
-    _whole("llama.cpp", "http://localhost:8080/v1", "facts chat-completions.md (llama.cpp tools/server)"),
-    _whole("vllm", "http://localhost:8000/v1", "facts chat-completions.md (vllm chat_completion/serving.py)"),
+    _whole("llama.cpp", "http://localhost:8080/v1", "llama.cpp tools/server"),
+    _whole("vllm", "http://localhost:8000/v1", "vllm chat_completion/serving.py"),
     _whole("deepseek", "https://api.deepseek.com", "api-docs.deepseek.com; recordings deepseek-*"),
     _whole(
         "deepseek", "https://api.deepseek.com/v1", "api-docs.deepseek.com: the same, for clients that want a version"
@@ -68,7 +68,7 @@ SPOKEN_AT: Final = (
         "xai",
         "https://api.x.ai/v1",
         "the vendor has deprecated it, and reasoning cannot go back",
-        "docs.x.ai, comparison with the Chat Completions API; facts chat-completions.md 7.6",
+        "docs.x.ai, comparison with the Chat Completions API; docs/wires/chat-completions.md#sending-reasoning-back",
     ),
     _whole("together", "https://api.together.ai/v1", "docs.together.ai, OpenAI compatibility"),
     _whole("fireworks", "https://api.fireworks.ai/inference/v1", "docs.fireworks.ai, OpenAI compatibility"),
@@ -88,14 +88,14 @@ SPOKEN_AT: Final = (
         "the gateway's own protocol says more of what a provider answered",
         "vercel.com/docs, OpenAI-compatible API of the gateway",
     ),
-    _whole("litellm", "http://localhost:4000/v1", "docs.litellm.ai; facts chat-completions.md"),
-    _whole("github-copilot", "https://api.githubcopilot.com", "facts chat-completions.md 1, 2.2"),
+    _whole("litellm", "http://localhost:4000/v1", "docs.litellm.ai"),
+    _whole("github-copilot", "https://api.githubcopilot.com", "docs/wires/chat-completions.md#framing"),
     _whole("github-models", "https://models.github.ai/inference", "docs.github.com, GitHub Models REST API"),
-    _whole("sglang", "http://localhost:30000/v1", "facts chat-completions.md (sglang serving_chat.py)"),
+    _whole("sglang", "http://localhost:30000/v1", "sglang serving_chat.py"),
     _whole("nvidia", "https://integrate.api.nvidia.com/v1", "docs.api.nvidia.com"),
-    _whole("perplexity", "https://api.perplexity.ai", "docs.perplexity.ai; facts chat-completions.md 2.1"),
+    _whole("perplexity", "https://api.perplexity.ai", "docs.perplexity.ai; docs/wires/chat-completions.md#citations"),
     _whole("hugging-face", "https://router.huggingface.co/v1", "huggingface.co/docs, Inference Providers"),
-    _whole("chutes", "https://llm.chutes.ai/v1", "facts chat-completions.md 2.2"),
-    _whole("nebius", "https://api.tokenfactory.nebius.com/v1", "facts chat-completions.md 3.1"),
-    _whole("baseten", "https://inference.baseten.co/v1", "docs.baseten.co; facts chat-completions.md 7.5"),
+    _whole("chutes", "https://llm.chutes.ai/v1", "docs/wires/chat-completions.md#thinking-fields"),
+    _whole("nebius", "https://api.tokenfactory.nebius.com/v1", "docs/wires/chat-completions.md#tool-call-deltas"),
+    _whole("baseten", "https://inference.baseten.co/v1", "docs.baseten.co"),
 )

@@ -24,7 +24,7 @@ def error_in(chunk: Wire) -> UpstreamError | None:
 
 
 def failure_of_word(word: str, native: str | None) -> UpstreamError:
-    """The error for an answer whose finish reason says that it failed (facts 4).
+    """The error for an answer whose finish reason means a failure (docs/wires/chat-completions.md#finish-reasons).
 
     Args:
         word: The finish reason in lower case.
@@ -37,5 +37,5 @@ def failure_of_word(word: str, native: str | None) -> UpstreamError:
 
 
 def overflow(word: str) -> UpstreamError:
-    """The error for an answer of nothing whose finish reason says that the window of the model was full (facts 4)."""
+    """The error for an empty answer whose finish reason says that the window of the model was full."""
     return ERRORS.failure(f"the conversation fills the context window of the model ({word})", _TOO_LONG)

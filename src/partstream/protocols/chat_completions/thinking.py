@@ -1,4 +1,4 @@
-"""Reads the thinking of an answer from the fields in which servers send it (facts 2.2 and 2.4)."""
+"""Reads the thinking of an answer from its several fields (docs/wires/chat-completions.md#thinking-fields)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Thinking:
         """The answer ends, or its calls follow: hands out what came late.
 
         A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
-        (facts 7.6).
+        (docs/wires/chat-completions.md#sending-reasoning-back).
         """
         if has_calls and self.empty_field is not None and self.said.is_empty:
             self.state.pieces(self.empty_field)

@@ -1,6 +1,6 @@
-"""Hands the calls of an answer out: at its end, once each, in the order of their opening (facts 3.3).
+"""Hands the calls of an answer out: at its end, once each, in the order of their opening.
 
-Not before: arguments that parse may still grow, and which call the next delta means shows only later.
+Not before: arguments that parse may still grow (docs/wires/chat-completions.md#when-a-call-is-whole).
 """
 
 from __future__ import annotations

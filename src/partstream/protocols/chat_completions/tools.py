@@ -1,4 +1,4 @@
-"""Writes the tools of a request, and whether one must be called; source: facts chat-completions.md 7.3."""
+"""Writes the tools of a request and their choice (docs/wires/chat-completions.md#tools-and-schemas)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the tokens that servers report, in the five places where they do (facts 5)."""
+"""Reads the tokens that servers report, in five places (docs/wires/chat-completions.md#usage)."""
 
 from __future__ import annotations
 

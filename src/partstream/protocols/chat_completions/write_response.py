@@ -2,7 +2,7 @@
 
 The first chunk holds the role, the last the finish reason; a call is one delta with its id and name and then its
 arguments. Thinking stands in `reasoning_content`: no official type has a field for it, and this spelling is the one
-that most clients read (facts 2.2; `@ai-sdk/openai-compatible` 3.0.92 and LiteLLM take it before `reasoning`).
+that most clients read (`@ai-sdk/openai-compatible` 3.0.92 and LiteLLM; docs/wires/chat-completions.md#thinking-fields).
 
 Source: `openai` 3.54.0, `types/chat/chat_completion_chunk.py`, and how its helper joins deltas
 (`lib/streaming/_deltas.py`): lists are joined by the `index` of their entries, so each entry has one.
@@ -162,7 +162,7 @@ def annotation_of(source: Citation, length: int) -> dict[str, Any]:
         "end_index": length if source.end is None else source.end,
     }
     if source.cited_text:
-        cited["content"] = source.cited_text  # OpenRouter's field: facts 2.2
+        cited["content"] = source.cited_text  # OpenRouter's field (docs/wires/chat-completions.md#citations)
     return {"type": "url_citation", "url_citation": cited}
 
 

@@ -27,7 +27,7 @@ class Chunks:
 
     Usage stands in a chunk of its own without choices where the client asked for that (`stream_options`). Where it did
     not, such a chunk would break clients that look at the first choice of every chunk; then it stands beside the finish
-    reason, as DeepSeek, Mistral and Moonshot send it to everybody (facts 5).
+    reason, as DeepSeek, Mistral and Moonshot send it to everybody (docs/wires/chat-completions.md#usage).
     """
 
     __slots__ = ("_chunks", "_head", "_own_usage", "_tells_usage")

@@ -1,7 +1,7 @@
 """Writes errors in the form of Chat Completions: as an HTTP body, and as the last event of a stream.
 
 Source: the error object as `openai` 3.54.0 reads it (`_exceptions.py`, `APIError`: message, type, param, code); vLLM
-and SGLang put the same object into a stream and write `[DONE]` behind it (facts 6.2).
+and SGLang send it in a stream, with `[DONE]` after it (docs/wires/chat-completions.md#errors-in-the-stream).
 """
 
 from __future__ import annotations

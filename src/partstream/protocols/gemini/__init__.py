@@ -10,8 +10,8 @@ from partstream.protocols.protocol import Ends, Protocol, loaded
 __all__ = ["PROTOCOL"]
 
 
-# Facts 1: events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the
-# end: a finish reason, or a refusal of the prompt, shows that the answer is whole, which the adapter knows of.
+# Events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the end: a
+# finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
 PROTOCOL: Final = Protocol(
     name="gemini",
     read_response=loaded("partstream.protocols.gemini.read_response", "READ_RESPONSE"),

@@ -1,4 +1,4 @@
-"""Reads the contents of a request as the messages of a conversation (facts 3, 4 and 10.1).
+"""Reads the contents of a request as the messages of a conversation (docs/wires/gemini.md#contents).
 
 What a signature carries goes where :mod:`partstream.conversation.reasoning` looks for it, with its place.
 """
@@ -92,7 +92,7 @@ class _Calls:
         return call_id
 
     def close(self, call_id: str, name: str) -> str:
-        """The id of the call that a response answers: by its id, else the first of its name that waits (facts 4)."""
+        """The id of the call that a response answers, else of the first of its name (docs/wires/gemini.md#call-ids)."""
         for one in self._waiting:
             if one[0] == call_id or (not call_id and one[1] == name):
                 self._waiting.remove(one)

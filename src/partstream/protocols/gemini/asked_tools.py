@@ -1,4 +1,4 @@
-"""Reads the tools of a request, and which of them the model may or must call (facts 10.2)."""
+"""Reads the tools of a request, and which the model may or must call (docs/wires/gemini.md#tools-and-schemas)."""
 
 from __future__ import annotations
 

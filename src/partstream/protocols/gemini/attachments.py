@@ -1,4 +1,4 @@
-"""Images and files as parts of a Gemini request; source: facts gemini.md 10.1."""
+"""Images and files as parts of a Gemini request; source: docs/wires/gemini.md#contents."""
 
 from __future__ import annotations
 

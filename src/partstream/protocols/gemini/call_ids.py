@@ -1,4 +1,4 @@
-"""Ids for calls to which the server gives none: recognizable, and never written to the wire (facts 4, decision 4)."""
+"""Ids for calls to which the server gives none; they are never sent (docs/wires/gemini.md#call-ids)."""
 
 from __future__ import annotations
 

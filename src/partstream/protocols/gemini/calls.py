@@ -1,4 +1,4 @@
-"""The tool calls of an answer (facts 4): whole in one part, or streamed; some are run by the server itself."""
+"""The tool calls of an answer, whole or streamed; the server runs some itself (docs/wires/gemini.md#tool-calls)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Call:
 
     @property
     def input(self) -> dict[str, Any] | None:
-        """The arguments, or None where they are none. Without any, the call has none (facts 4)."""
+        """The arguments, or None where they are none. Without any, the call has none."""
         if self.streamed is not None:
             return self.streamed.value if self.streamed.unread is None else None
         return {} if self.arguments is None else read_arguments(self.arguments)
@@ -129,7 +129,7 @@ class ToolCalls:
 
         Args:
             response_id: The server's id of the response, or None: ids of ours differ by it.
-            is_end: Whether the answer ends: what is still open is whole then (facts 4.1).
+            is_end: Whether the answer ends: what is still open is whole then.
             is_cut: Whether a limit or a filter ended the answer: then it is not.
 
         Raises:

@@ -1,9 +1,9 @@
 """What a Gemini model wants back of its answer: the shape of the items that carry it through the conversation.
 
 A model signs parts of its answer, and refuses or loses its train of thought where a signature does not come back at
-exactly the part that had it (facts 5). The items of one answer stand, in order, in the metadata of its thinking
-(:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same upstream and model as the pieces
-:class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms, each with `"type": "gemini-part"`::
+exactly the part that had it (docs/wires/gemini.md#signatures). The items of one answer are, in order, in the metadata
+of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same upstream and
+model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these forms::
 
     {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
                                                                the server gave the id, and the signature, if any
@@ -63,7 +63,7 @@ class StateOfCall:
 
     Attributes:
         call_id: The id under which the call was handed out.
-        is_given: Whether the server gave the id: then call and result are sent with it (facts 4).
+        is_given: Whether the server gave the id: then it goes back with both (docs/wires/gemini.md#call-ids).
         signature: The signature of the part, or None.
     """
 
@@ -119,7 +119,7 @@ CarriedItem: TypeAlias = StateOfCall | SignedText | SignedFile | CarriedPart
 
 
 def usable_signature(value: Any) -> str | None:
-    """A signature, or None: an empty one is refused as corrupted (facts 5, decision 8)."""
+    """A signature, or None: an empty one is refused as corrupted (docs/wires/gemini.md#signatures)."""
     return value if isinstance(value, str) and value else None
 
 

@@ -1,4 +1,4 @@
-"""Collects the parts of one answer that go back to the server, and hands them out with its thinking (facts 5)."""
+"""Collects the parts of one answer that go back to the server (docs/wires/gemini.md#signatures)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of one answer: its parts, in the model's order (facts 3)."""
+"""The content of one answer: its parts, in the model's order (docs/wires/gemini.md#parts)."""
 
 from __future__ import annotations
 
@@ -258,4 +258,4 @@ MODIFIERS: Final = frozenset(
         "videoMetadata",
     }
 )
-"""The fields beside the data field (facts 3)."""
+"""The modifiers of docs/wires/gemini.md#parts."""

@@ -1,4 +1,4 @@
-"""Writes turns as the contents of a Gemini request; source: facts gemini.md 10.1 and decision 13.
+"""Writes turns as the contents of a Gemini request; source: docs/wires/gemini.md#contents.
 
 The rules of the servers: one content of the user with all results follows each content with calls; no content is empty;
 the first and the last content are the user's.

@@ -1,4 +1,4 @@
-"""The endpoint that counts a request; source: facts gemini.md 11, `POST {model}:countTokens`."""
+"""The endpoint that counts a request; source: docs/wires/gemini.md#models-and-counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chunks of an answer say about the answer as a whole (facts 2)."""
+"""What the chunks of an answer say about the answer as a whole (docs/wires/gemini.md#chunks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of Gemini: what its servers say beside what servers of several wires have (facts 9).
+"""The errors of Gemini: what its servers say beside those of other wires (docs/wires/gemini.md#errors).
 
 ::
 
@@ -70,8 +70,8 @@ _REFUSED_STATE: Final = re.compile(
     r"(?:corrupted|invalid|malformed) thought.?signature|thought.?signature (?:\w+ )?(?:not valid|invalid|corrupted)",
     re.IGNORECASE,
 )
-"""Sentences for a signature of another model, account or surface (facts 5, rule 4). One that is missing is none of
-them: with less state there would be even more of those."""
+"""Sentences about a signature of another model, account or surface (docs/wires/gemini.md#signatures). A missing
+signature is no such error: without the state, even more signatures would be missing."""
 
 
 def _refused(error: UpstreamError) -> Carried:

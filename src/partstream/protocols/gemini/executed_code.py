@@ -1,4 +1,4 @@
-"""Shows code that the server has run, and what came out of it (facts 8), as fenced blocks of Markdown."""
+"""Shows code that the server ran, and its output, as Markdown (docs/wires/gemini.md#code-and-images)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes parts of the files of an answer: bytes in the stream, or an address (facts 3)."""
+"""Makes parts of the files of an answer: bytes in the stream, or an address (docs/wires/gemini.md#parts)."""
 
 from __future__ import annotations
 

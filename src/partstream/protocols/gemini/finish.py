@@ -1,4 +1,4 @@
-"""What the words of `finishReason` and `blockReason` mean (facts 7)."""
+"""What the words of `finishReason` and `blockReason` mean (docs/wires/gemini.md#finish-reasons)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FinishWords:
         return self.message if self.is_cut else None
 
     def reason(self, *, has_calls: bool) -> FinishReason:
-        """The finish reason of an answer: no word says that there are calls (decision 3)."""
+        """The finish reason of an answer: no word announces calls (docs/wires/gemini.md#tool-calls)."""
         unified = self.unified
         if has_calls and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
             unified = UnifiedFinishReason.TOOL_CALLS

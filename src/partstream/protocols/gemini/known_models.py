@@ -1,4 +1,4 @@
-"""What Gemini models take, by their ids: no list of models says it. Source: facts gemini.md 5, 8, 10.1, 10.3.
+"""What Gemini models take, by their ids: no list of models says it (docs/wires/gemini.md).
 
 A new model is a new row, or falls under the row of its kind: ids of later versions are read by their form.
 """

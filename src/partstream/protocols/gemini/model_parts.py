@@ -1,7 +1,7 @@
 """Writes what a model said as the parts of its content, each with the signature that it came with.
 
-Source: facts gemini.md 5 and decisions 4 to 8. A signature goes back on exactly the part that had it: a text that was
-signed is a part of its own, and no text takes over the signature of another one.
+Source: docs/wires/gemini.md#signatures. A signature goes back on exactly the part that had it: a text that was signed
+is a part of its own, and no text takes over the signature of another one.
 """
 
 from __future__ import annotations

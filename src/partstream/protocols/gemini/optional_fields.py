@@ -1,6 +1,6 @@
 """What Gemini servers refuse of a request, and the request without it.
 
-Sources: facts gemini.md 4 (ids), 5 (signatures), 10.1 (files in results), 10.2 (schemas), 10.3 (generation config).
+Sources: docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and docs/wires/gemini.md#thinking-config.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ OPTIONAL_FIELDS: Final = (
 )
 
 _CORRECTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]]] = {
-    # Proxies that know only the older field (facts 10.2, decision 11).
+    # Proxies that know only the older field (docs/wires/gemini.md#tools-and-schemas).
     "tools[].functionDeclarations[].parametersJsonSchema": (
         r"unknown name \W?parameters_?json_?schema",
         with_subset_schemas,
     ),
-    # Models of which the table does not know that they sign (facts 5, rule 4).
+    # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls).
     "contents[].parts[].thoughtSignature of a call": (
         r"missing a? ?.?thought_?signature",
         with_signed_steps,
     ),
-    # Models of which the table does not know that they take no files in results (facts 10.1).
+    # Models of which the table does not know that they take no files in results (docs/wires/gemini.md#contents).
     "contents[].parts[].functionResponse.parts": (
         r"unknown name \W?parts\W? at .{0,80}function_?response|multimodal function response.{0,60}not supported",
         with_files_behind,

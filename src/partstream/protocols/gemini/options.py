@@ -1,7 +1,7 @@
 """What a caller may choose for a request, under whatever name, as fields of a body.
 
-Source: facts gemini.md 10.3. Nearly all of it has its place in `generationConfig`; a field that Google does not know
-fails the whole request.
+Source: docs/wires/gemini.md#thinking-config. Nearly all of it has its place in `generationConfig`; a field that Google
+does not know fails the whole request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts streamed arguments together: leaves of a JSON object, each addressed by its path (facts 4.1)."""
+"""Puts streamed arguments together: leaves of an object, by their paths (docs/wires/gemini.md#streamed-arguments)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = ["ARRAY", "READ_REQUEST", "read_asked"]
 
 _STREAM: Final = "streamGenerateContent"
 _FOLDERS: Final = ("/models/", "/publishers/google/models/")
-"""Where a model stands: on the Gemini API, and on Vertex in express mode (facts 1)."""
+"""The paths of models: on the Gemini API, and on Vertex in express mode (docs/wires/gemini.md#framing)."""
 PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
 
 ARRAY: Final = "array"

@@ -5,7 +5,7 @@ Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.ge
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
 counted as :class:`Unmapped`.
 Rule 4: the end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the
-bytes ended. Content behind a finish reason still counts (facts 2.1).
+bytes ended. Content after a finish reason still counts (docs/wires/gemini.md#observed-streams).
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class GeminiStream(Adapter):
 
 _METADATA: Final = "gemini"
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
-"""The fields of chunks without a candidate (facts 2)."""
+"""The fields of chunks without a candidate (docs/wires/gemini.md#chunks)."""
 
 
 def _kind(chunk: Wire) -> EventKind | None:

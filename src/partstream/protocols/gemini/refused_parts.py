@@ -16,7 +16,7 @@ __all__ = ["JSON_SCHEMA", "SUBSET", "with_files_behind", "with_signed_steps", "w
 JSON_SCHEMA: Final = "parametersJsonSchema"
 """The field of a declaration that takes JSON Schema whole."""
 SUBSET: Final = "parameters"
-"""The field that takes a protobuf message: a subset of OpenAPI (facts 10.2)."""
+"""The field that takes a protobuf message: a subset of OpenAPI (docs/wires/gemini.md#tools-and-schemas)."""
 
 
 def with_subset_schemas(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """The state of thinking that this wire has no field for, in a signature.
 
-Clients give back every signature as it came (facts 5). So the state of other protocols, and who gave the state, stand
-in the signature of an empty text, which no server but ours reads. A signature is base64, as the official clients want
-it.
+Clients give back every signature as it came (docs/wires/gemini.md#signatures). So the state of other protocols, and who
+gave the state, is in the signature of an empty text, which no server but ours reads. A signature is base64, as the
+official clients want it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server of this wire has beside answers: its models, one of them, the tokens of a request (facts 11)."""
+"""A server's models, one of them, and the tokens of a request (docs/wires/gemini.md#models-and-counting)."""
 
 from __future__ import annotations
 

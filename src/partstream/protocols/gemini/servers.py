@@ -1,4 +1,4 @@
-"""The known servers that speak Gemini's own wire; sources: facts gemini.md 1, and the documentation of Google."""
+"""The known servers that speak Gemini's own wire; sources: docs/wires/gemini.md and the documentation of Google."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SPOKEN_AT: Final = (
         "https://generativelanguage.googleapis.com/v1beta",
         is_complete=True,
         reason="",
-        source="facts gemini.md 1; ai.google.dev/api/generate-content; recordings of the Gemini API",
+        source="docs/wires/gemini.md#framing; ai.google.dev/api/generate-content; recordings of the Gemini API",
     ),
     SpokenAt(
         "vertex",
         "https://aiplatform.googleapis.com/v1/publishers/google",
         is_complete=True,
         reason="",
-        source="facts gemini.md 1; cloud.google.com/vertex-ai, express mode; recordings of Vertex AI",
+        source="docs/wires/gemini.md#framing; cloud.google.com/vertex-ai, express mode; recordings of Vertex AI",
     ),
 )

@@ -16,7 +16,7 @@ __all__ = ["MOST_FILE_MEGABYTES", "OWN_SETTINGS", "REQUEST_FIELDS", "SERVER_TOOL
 SERVER_TOOLS: Final = ("googleSearch", "urlContext", "codeExecution", "googleMaps", "enterpriseWebSearch")
 """The tools that the server runs itself and that need no further word."""
 MOST_FILE_MEGABYTES: Final = 20
-"""What every server takes; the Gemini API itself has taken 100 since 2026 (facts 10.1)."""
+"""What every server takes; the Gemini API itself has taken 100 since 2026 (docs/wires/gemini.md#contents)."""
 REQUEST_FIELDS: Final = frozenset({"contents"})
 
 

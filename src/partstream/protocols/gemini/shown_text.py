@@ -54,7 +54,7 @@ class ShownText:
         Args:
             start: Their first byte of UTF-8 in all that the model said.
             end: The byte behind them.
-            words: The words themselves, or an empty text: servers count from different places (facts 8).
+            words: The words themselves, or an empty text: servers count differently (docs/wires/gemini.md#grounding).
         """
         if not self._runs:
             return None

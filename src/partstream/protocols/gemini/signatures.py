@@ -1,7 +1,7 @@
 """The dummy in place of signatures that are missing: without one, Gemini 3 and later refuse a call of the current turn.
 
-Source: facts gemini.md 5, rules 2 and 5, and decision 7. A signature is missing where another model made the call, or a
-host has lost it. Steps of finished turns are not checked, and stay bare.
+Source: docs/wires/gemini.md#unsigned-calls. A signature is missing where another model made the call, or a host has
+lost it. Steps of finished turns are not checked, and stay bare.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sources of an answer: grounding and citations (facts 8), which come late, growing, and more than once."""
+"""The sources of an answer, which come late, growing, and more than once (docs/wires/gemini.md#grounding)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How a Gemini model is told how much to think: by a level, or by a number of tokens; both together are refused.
 
-Source: facts gemini.md 10.3 and decision 16. The tokens of a word are those of Google's own compatible endpoint
+Source: docs/wires/gemini.md#thinking-config. The tokens of a word are those of Google's own compatible endpoint
 (ai.google.dev, OpenAI compatibility).
 """
 

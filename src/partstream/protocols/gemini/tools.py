@@ -1,4 +1,4 @@
-"""Writes the tools of a request, and whether one must be called; source: facts gemini.md 8, 10.2 and decision 11."""
+"""Writes the tools of a request, and whether one must be called; source: docs/wires/gemini.md#tools-and-schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the tokens of an answer (facts 6): cumulative reports, whose fields appear one by one."""
+"""Reads the tokens of an answer: cumulative reports, whose fields appear one by one (docs/wires/gemini.md#usage)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Writes a request as the body of `streamGenerateContent`; `partstream.conversation` has prepared it.
 
-Source: facts gemini.md 10. What differs between models is a table, :mod:`partstream.protocols.gemini.known_models`.
+Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partstream.protocols.gemini.known_models`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 
 def _without_what_is_cached(body: Wire) -> Wire:
-    """The body without what a cache holds that it names: servers refuse to be told it again (facts 10.4)."""
+    """The body without what its cache holds: servers refuse the repetition (docs/wires/gemini.md#caching)."""
     return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
 
 
@@ -102,7 +102,7 @@ def _with_extra_fields(body: Wire, extras: Mapping[str, Any]) -> Wire:
 
 
 def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> Wire:
-    """The fields of both, those that somebody chose before ours; a level and a budget are never both (decision 16)."""
+    """The fields of both, chosen ones first; never a level and a budget (docs/wires/gemini.md#thinking-config)."""
     result = {name: value for name, value in {**config, **chosen}.items() if value is not None}
     ours, theirs = config.get(_THINKING), chosen.get(_THINKING)
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
@@ -126,7 +126,7 @@ _OAUTH: Final = "ya29."
 
 
 def authorize(key: str, kind: KeyKind) -> Mapping[str, str]:
-    """The header that carries a key; a token goes as a bearer token (facts 1)."""
+    """The header that carries a key, or a bearer token (docs/wires/gemini.md#framing)."""
     if kind is KeyKind.OIDC or key.startswith(_OAUTH):
         return {"authorization": f"Bearer {key}"}
     return {"x-goog-api-key": key}

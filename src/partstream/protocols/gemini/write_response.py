@@ -1,4 +1,4 @@
-"""Writes an answer as the chunks of `generateContent`, part by part, or as one document (facts 2 to 8).
+"""Writes an answer as the chunks of `generateContent`, part by part, or as one document (docs/wires/gemini.md).
 
 A call is one part with its id; the first call of an answer of a model that signs calls has a signature. Sources stand
 in the grounding of the last chunk, which says why the model stopped.
@@ -118,7 +118,7 @@ class GeminiWriter:
             return
         grounding = {"groundingMetadata": {"groundingChunks": self._sources}} if self._sources else {}
         candidate = {
-            "content": {"parts": [{"text": ""}], "role": "model"},  # as real servers send it: facts 2.1
+            "content": {"parts": [{"text": ""}], "role": "model"},  # docs/wires/gemini.md#observed-streams
             "finishReason": finish_word(finish.outcome, finish.reason),
             "index": 0,
             **grounding,
@@ -186,7 +186,7 @@ _ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; c
 
 
 def _form_of(asked: Asked) -> StreamForm:
-    """Events; without `alt=sse`, the elements of one array (facts 1)."""
+    """Events; without `alt=sse`, the elements of one array (docs/wires/gemini.md#framing)."""
     return _ARRAY if asked.dialect == ARRAY else _EVENTS
 
 

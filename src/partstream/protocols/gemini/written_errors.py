@@ -1,4 +1,4 @@
-"""Writes errors as Google's servers do (facts 9): as an HTTP body, and as the last event of a stream."""
+"""Writes errors as Google's servers do, as a body or as the last event (docs/wires/gemini.md#errors)."""
 
 from __future__ import annotations
 

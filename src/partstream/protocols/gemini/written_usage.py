@@ -1,4 +1,4 @@
-"""Writes the tokens of an answer (facts 6)."""
+"""Writes the tokens of an answer (docs/wires/gemini.md#usage)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Google Interactions: `POST /interactions` on the Gemini API; its answers are steps (facts of Gemini, section 12)."""
+"""Google Interactions: `POST /interactions` of the Gemini API (docs/wires/gemini.md#interactions)."""
 
 from __future__ import annotations
 

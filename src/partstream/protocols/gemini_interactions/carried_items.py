@@ -1,7 +1,7 @@
 """What a server of Interactions wants back of its answer: the shape of the items that carry it.
 
-Without a stored conversation, all steps go back as they came, thoughts included, because each has a signature that the
-model checks (facts 12). The items of one answer stand, in order, in the metadata of its thinking
+Without a stored conversation, all steps go back as they came, thoughts included, because each is signed
+(docs/wires/gemini.md#interactions). The items of one answer are, in order, in the metadata of its thinking
 (:data:`partstream.conversation.reasoning.ITEMS`). Every item has `"type": "interaction-step"` and one of these forms::
 
     {"step": STEP}                          a step that goes back as it came: a thought, or what the server ran

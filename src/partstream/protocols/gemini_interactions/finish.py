@@ -1,4 +1,4 @@
-"""What the status of an interaction means (facts 12)."""
+"""What the status of an interaction means (docs/wires/gemini.md#interactions)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OVER: Final = frozenset({*FAILURES, *_LIMITS, *_WHOLE})
 
 
 def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishReason]:
-    """How an interaction that did not fail ended: whether there are calls decides, not the status (decision 17)."""
+    """How an interaction that did not fail ended: its calls decide, not its status."""
     if status in _LIMITS:
         return Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, status)
     if has_calls:

@@ -2,7 +2,7 @@
 
 Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`.
 Rule 2: a step is shown while it comes; a call is handed out when its step ends, what goes back to the server with it.
-Rule 3: the status says how the interaction ended; whether there are calls, the steps say (decision 17).
+Rule 3: the status says how it ended; the steps say whether it has calls (docs/wires/gemini.md#interactions).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ EVENTS: Final[Mapping[str, tuple[EventKind, Callable[[InteractionsStream, Wire, 
     "step.stop": (EventKind.CONTENT, InteractionsStream._step_stop),
     "interaction.completed": (EventKind.TERMINAL, InteractionsStream._completed),
     "error": (EventKind.TERMINAL, InteractionsStream._failure),
-    # The older names of the same events (facts 12).
+    # The older names of the same events (docs/wires/gemini.md#interactions).
     "interaction.start": (EventKind.LIFECYCLE, InteractionsStream._about),
     "content.start": (EventKind.CONTENT, InteractionsStream._step_start),
     "content.delta": (EventKind.CONTENT, InteractionsStream._step_delta),

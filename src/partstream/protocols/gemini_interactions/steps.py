@@ -1,6 +1,6 @@
-"""The steps of an interaction, by their index: what each kind shows, carries and hands out (facts 12).
+"""The steps of an interaction, by their index: what each kind shows, carries and hands out.
 
-Source: facts gemini.md 12, and the types of `google-genai` 3.4.0 (`_gaos/types/interactions`).
+Source: docs/wires/gemini.md#interactions, and the types of `google-genai` 3.4.0 (`_gaos/types/interactions`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Steps:
         self._delta(step, delta, outputs)
 
     def stop(self, event: Wire, outputs: _Outputs) -> None:
-        """Closes a step: a call is whole now (decision 17)."""
+        """Closes a step: a call is whole now."""
         self._close(index(event, "index"), outputs)
 
     def whole(self, steps: list[Wire], outputs: _Outputs) -> None:

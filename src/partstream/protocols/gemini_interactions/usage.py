@@ -1,4 +1,4 @@
-"""Reads the tokens of an interaction (facts 12): cumulative reports."""
+"""Reads the tokens of an interaction: cumulative reports (docs/wires/gemini.md#interactions)."""
 
 from __future__ import annotations
 

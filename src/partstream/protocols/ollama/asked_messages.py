@@ -1,4 +1,4 @@
-"""Reads the messages of a request (facts 7).
+"""Reads the messages of a request (docs/wires/ollama.md#requests).
 
 Neighbouring results of tools are one message of the user, as VS Code has them. Clients of old servers send calls and
 results without ids: a result belongs to the first open call of its tool then, else to the first open call.

@@ -1,4 +1,4 @@
-"""Reads the tools of a request (facts 7)."""
+"""Reads the tools of a request (docs/wires/ollama.md#requests)."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ The items of one answer stand, in order, in the metadata of its thinking
     {"type": "message-field", "field": NAME, "text": TEXT}
 
 NAME is `thinking` for the field of the assistant's message that holds thoughts, and `content` for thoughts in tags at
-the beginning of the content: the text with its tags, as it came. Nothing is signed (facts 4). An item may continue the
-one before it, because what was handed out cannot be changed.
+the beginning of the content: the text with its tags, as it came. Nothing is signed (docs/wires/ollama.md#thinking). An
+item may continue the one before it, because what was handed out cannot be changed.
 """
 
 from __future__ import annotations

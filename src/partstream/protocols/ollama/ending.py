@@ -1,4 +1,4 @@
-"""What the last line of an answer says: why the model stopped, tokens, times, and who answered (facts 2, 5, 9)."""
+"""The last line of an answer: why it ended, tokens, times, who answered (docs/wires/ollama.md#ends)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Ending:
         return _WORDS.get(self.word or "") in {_LENGTH, _FILTER}
 
     def reason(self, *, has_calls: bool) -> FinishReason:
-        """The finish reason: `stop` comes with calls too (facts 5)."""
+        """The finish reason: `stop` comes with calls too (docs/wires/ollama.md#ends)."""
         if has_calls:
             return FinishReason(UnifiedFinishReason.TOOL_CALLS, self.word)
         return FinishReason(_WORDS.get(self.word or "", UnifiedFinishReason.OTHER), self.word)

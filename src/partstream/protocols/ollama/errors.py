@@ -1,4 +1,4 @@
-"""The errors of Ollama: the words that it has beside those of other servers (facts 5)."""
+"""The errors of Ollama: the words that it has beside those of other servers (docs/wires/ollama.md#errors)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes data parts of the images that models draw: base64 without a media type (facts 2)."""
+"""Makes data parts of the images that models draw: base64 without a media type (docs/wires/ollama.md#lines)."""
 
 from __future__ import annotations
 

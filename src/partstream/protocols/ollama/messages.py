@@ -1,4 +1,4 @@
-"""Writes turns as the messages of Ollama (facts 7).
+"""Writes turns as the messages of Ollama (docs/wires/ollama.md#requests).
 
 A content is always a string; images stand beside it. Every result is a message of its own, in the order of the calls.
 """

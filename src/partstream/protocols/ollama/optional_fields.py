@@ -1,4 +1,4 @@
-"""The fields of Ollama that servers refuse, and what takes their place (facts 4)."""
+"""The fields of Ollama that servers refuse, and what takes their place (docs/wires/ollama.md#thinking)."""
 
 from __future__ import annotations
 

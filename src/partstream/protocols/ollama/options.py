@@ -1,4 +1,4 @@
-"""What a caller chose for a request, under whatever name, as fields of a body and of its `options` (facts 7)."""
+"""What a caller chose, under whatever name, as fields of a body and its `options` (docs/wires/ollama.md#requests)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a request of Ollama's `/api/chat`, as its server does (facts 7).
+"""Reads a request of Ollama's `/api/chat`, as its server does (docs/wires/ollama.md#requests).
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
 is an option of the model, and goes on under its name; what a client wants of the server itself is counted in

@@ -1,4 +1,4 @@
-"""Puts the schema of a tool's arguments into what Ollama passes on of it (facts 7).
+"""Puts the schema of a tool's arguments into what Ollama passes on of it (docs/wires/ollama.md#schemas).
 
 Ollama reads a schema into a structure of its own and drops what the structure has no field for, without a word: what
 would be lost is said in words of the description instead. The content of `items` passes as it is.

@@ -1,4 +1,4 @@
-"""The documents that a server of Ollama has beside its answers (facts 8)."""
+"""The documents that a server of Ollama has beside its answers (docs/wires/ollama.md#models)."""
 
 from __future__ import annotations
 

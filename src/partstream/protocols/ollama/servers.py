@@ -1,4 +1,4 @@
-"""The known servers that speak Ollama's own wire; source: facts ollama.md."""
+"""The known servers that speak Ollama's own wire; source: docs/wires/ollama.md."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ SPOKEN_AT: Final = (
         "http://localhost:11434/api",
         is_complete=True,
         reason="",
-        source="facts ollama.md (ollama server/routes.go, api/types.go); recordings of Ollama",
+        source="docs/wires/ollama.md; ollama server/routes.go, api/types.go; recordings of Ollama",
     ),
 )

@@ -19,7 +19,7 @@ __all__ = ["Texts"]
 
 
 class Texts:
-    """The text of one answer. A model whose template has no known tags says its thinking in the text (facts 4).
+    """The text of one answer, sometimes with its thinking in tags (docs/wires/ollama.md#thinking).
 
     Args:
         options: Where the text holds thinking.

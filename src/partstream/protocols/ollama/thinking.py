@@ -1,4 +1,4 @@
-"""Shows the thinking of an answer, and collects what goes back of it (facts 4)."""
+"""Shows the thinking of an answer, and collects what goes back of it (docs/wires/ollama.md#thinking)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a model is asked to think: the field `think` (facts 4)."""
+"""How much a model is asked to think: the field `think` (docs/wires/ollama.md#thinking)."""
 
 from __future__ import annotations
 

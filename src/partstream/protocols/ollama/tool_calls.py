@@ -1,4 +1,4 @@
-"""Reads the tool calls of an answer: each element is a whole call (facts 3)."""
+"""Reads the tool calls of an answer: each element is a whole call (docs/wires/ollama.md#tool-calls)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGITS: Final = 24
 
 
 class ToolCalls:
-    """The calls of one answer. `index` says nothing: some servers give 0 to all parallel calls (facts 3).
+    """The calls of one answer; `index` says nothing (docs/wires/ollama.md#tool-calls).
 
     Args:
         prefix: Stands before each id.

@@ -1,4 +1,4 @@
-"""Chooses the context window that requests load a model with (facts 6 and 8).
+"""Chooses the context window that requests load a model with (docs/wires/ollama.md#context-window).
 
 A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens. So
 every request says the window, and the same number is advertised.

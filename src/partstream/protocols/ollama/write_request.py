@@ -1,4 +1,4 @@
-"""Writes a request as the body of Ollama's `/api/chat`; `partstream.conversation` has prepared it (facts 6 and 7).
+"""Writes a prepared request as the body of Ollama's `/api/chat` (docs/wires/ollama.md#context-window).
 
 Every body says the context window, and that the server may cut nothing: a prompt that is too long is an error with
 numbers then, in place of half a conversation without a word.

@@ -1,4 +1,4 @@
-"""Writes an answer as lines of Ollama, part by part, or as one document (facts 1 to 5).
+"""Writes an answer as lines of Ollama, part by part, or as one document (docs/wires/ollama.md).
 
 A call is whole in one line; the last line says why the model stopped and how many tokens there were. An error is a line
 of its own, and nothing follows it.
@@ -114,7 +114,7 @@ def is_picture(part: DataPart) -> bool:
 
 
 def finish_word(finish: Finish) -> str:
-    """The reason of an answer that did not fail: there are two (facts 5)."""
+    """The reason of an answer that did not fail: there are two (docs/wires/ollama.md#ends)."""
     is_cut = finish.outcome is Outcome.INCOMPLETE
     is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
     return _LENGTH if is_cut or is_long else _STOP
@@ -161,7 +161,7 @@ _STATUSES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.SPENT_BUD
 
 
 def _failed_reply(failure: ServedFailure) -> FailedReply:
-    """A failure as an HTTP reply: its clients know nothing but the status and one sentence (facts 5)."""
+    """A failure as an HTTP reply: clients know only the status and one sentence (docs/wires/ollama.md#errors)."""
     return FailedReply(_STATUSES[failure.kind], retry_headers(failure), {"error": failure.message})
 
 

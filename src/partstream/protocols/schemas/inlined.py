@@ -1,6 +1,6 @@
 """Puts definitions where they are referred to: for servers that know no `$ref`, such as Qwen and Gemini.
 
-Source: facts chat-completions.md 7.3; gemini.md, `$ref` in schemas.
+Sources: docs/wires/chat-completions.md#tools-and-schemas and docs/wires/gemini.md#tools-and-schemas.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The subset of OpenAPI that Google takes as a protobuf message: one unknown keyword anywhere fails the whole request.
 
-Source: facts chat-completions.md 7.3; gemini.md, `parameters` is a protobuf Schema (the known keywords).
+Source: docs/wires/gemini.md#tools-and-schemas.
 """
 
 from __future__ import annotations

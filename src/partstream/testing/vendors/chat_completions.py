@@ -3,7 +3,7 @@
 They refuse calls and results that do not belong together, ids that are too long, and messages that say nothing. The
 cache keeps every beginning of tools and messages.
 
-Source: facts chat-completions.md 7.1 and 7.2, and the issues that are cited there.
+Sources: docs/wires/chat-completions.md#messages and docs/wires/chat-completions.md#ids-and-names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ollama's server: what it refuses of a request that is understood, in its own words, and what its runner remembers.
 
-It refuses wrong values, pictures that are no base64, and what the model is not able to do (facts 3, 4, 5 and 7). The
-beginning of a prompt that the runner still holds is not computed again. Nothing is paid for it, and the wire has no
-field for it: what counts is that tools and the beginning of the conversation stay as they are (facts, "Prompt cache").
+It refuses wrong values, pictures that are not base64, and what the model cannot do. The runner does not compute the
+beginning of a prompt again that it still holds. Ollama bills nothing and has no field for it
+(docs/wires/ollama.md#prompt-cache).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The subset of JSON Schema that Moonshot takes; source: facts chat-completions.md 7.3 (AI SDK,
-normalize-json-schema-for-mfjs).
-"""
+"""The subset of JSON Schema that Moonshot takes; source: docs/wires/chat-completions.md#tools-and-schemas."""
 
 from __future__ import annotations
 

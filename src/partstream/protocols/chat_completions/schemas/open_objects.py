@@ -1,4 +1,4 @@
-"""Leaves out `additionalProperties`, which xAI refuses; source: facts chat-completions.md 7.3 (AI SDK 85735d8)."""
+"""Leaves out `additionalProperties`, which xAI refuses; source: docs/wires/chat-completions.md#tools-and-schemas."""
 
 from __future__ import annotations
 
