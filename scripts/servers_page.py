@@ -51,8 +51,12 @@ _WITHOUT_THINKING: Final = frozenset({"openai", "azure", "anthropic", "gemini"})
 _REFUSES_THINKING: Final = frozenset({("openresponses", "vllm")})
 """Where another protocol has a place for it, and the server refuses it."""
 _BACK: Final = {ReasoningBack.RECEIVED: "as it came", ReasoningBack.OFF: "–"}
-_NOTES: Final = re.compile(r"facts [a-z-]+\.md,?( and)?( ?\d[\d., ]*)?|(; )?facts [a-z-]+\.md[\d., ]*|ollama\.md")
-"""What a source says of where it stands in notes that are no part of the project."""
+_NOTES: Final = re.compile(
+    r"facts [a-z-]+\.md,?( and)?( ?\d[\d., ]*)?|(; )?facts [a-z-]+\.md[\d., ]*|(?<!wires/)ollama\.md"
+)
+"""What a source says of its place in notes that are no part of the project."""
+_PAGES: Final = re.compile(r"docs/(wires/([a-z-]+)\.md(?:#[a-z0-9-]+)?)(?: and #[a-z0-9-]+)*")
+"""A page of the docs that a source cites, with headings."""
 
 _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 """By the name of a known server, what the results of the run call it."""
@@ -129,8 +133,9 @@ def _how_tried(protocol: str, spoken: SpokenAt, result: Mapping[str, Any]) -> st
 
 
 def _source(spoken: SpokenAt) -> str:
-    """The source for people who have not the project's own notes: what the notes name, without their own place."""
+    """The source of a row, with links to pages of the docs and without places in other notes."""
     source = re.sub(r"\(((?:[^()]|\([^()]*\))*)\)", r"\1", _NOTES.sub("", spoken.source))
+    source = _PAGES.sub(r"[\2](\1)", source)
     named = [one.strip(" ,;") for one in source.split(";") if "recording" not in one]
     others = "its recorded answers" if "recording" in spoken.source else "what users of it report"
     return "; ".join(filter(None, named)) or others
