@@ -38,7 +38,10 @@ def _count(request: ReceivedRequest) -> int:
 
 
 def _ids(_request: ReceivedRequest) -> list[str]:
-    """The ids of all models, and each once more as the model menu of Claude Code wants it (serving facts 3.4)."""
+    """The ids of all models, each a second time for Claude Code.
+
+    The reason: docs/wires/serving.md#models-in-the-menu-of-claude-code.
+    """
     ids = [model.id for model in MODELS]
     return [*ids, *(f"anthropic/{model_id}" for model_id in ids)]
 

@@ -4,7 +4,7 @@ Every transaction is carried out for real; how long it takes is a model. A quest
 answer travels with the next, as the driver sends it. A transaction that locks windows holds them from that statement
 until its end, and others wait for them, as for the processors of the database. The costs are those of Postgres on the
 machine of the measurements: 50 us for a statement (`benchmarks/hub_store.py`: 263 ms for 5,000 rows of the ledger), and
-170 us for a commit that waits for the disk (facts on serving 5.5).
+170 us for a commit that waits for the disk (docs/wires/serving.md#cost-of-a-database-per-request).
 """
 
 from __future__ import annotations

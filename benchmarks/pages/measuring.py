@@ -28,7 +28,7 @@ _OPENED: Final = 7
 _VIEWPORT: Final = {"width": 1280, "height": 900}
 
 LIMITS: Final[Mapping[str, float]] = {"first paint": 1000, "list and timeline": 1000, "filter": 100}
-"""The most milliseconds (facts on the inspector, section 8)."""
+"""The most milliseconds (docs/wires/practice.md#limits-of-time-for-the-page)."""
 
 # The moment in which the last pane is there, seen from within.
 _WATCH: Final = """

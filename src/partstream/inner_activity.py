@@ -1,7 +1,7 @@
 """What an agent does by itself while it answers: its own calls and their results, as lines for people and as data for
 programs.
 
-A line is short on purpose (facts on agents, section 3): the arguments are cut, and of a result only its size is said.
+A line cuts the arguments and shows only the size of a result (docs/wires/agents.md#inner-activity).
 """
 
 from __future__ import annotations

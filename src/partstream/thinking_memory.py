@@ -1,9 +1,9 @@
 """The state of thinking for clients that drop it: kept in memory by the digest of the answer that it belongs to.
 
-A model may want back what it thought before a call, signed or encrypted. Each wire of ours carries that to the client
-in the field that its servers have for it, and takes it back from there. But the official types of Chat Completions have
-no such field, Ollama's have none, and libraries build their history from the text and the calls alone (serving.md 3.3).
-An answer that comes back without its state gets it here: by who asks, the text, and the calls with their ids.
+A model may demand the thinking before its call back, signed or encrypted. Each wire carries it to the client and back
+in the field of its servers. But the official types of Chat Completions and of Ollama have no such field, and libraries
+build their history from the text and the calls alone (docs/wires/serving.md#reasoning-that-a-wire-cannot-carry). An
+answer that comes back without its state gets it here: by the caller, the text, and the calls with their ids.
 
 What is kept is lost with the process, and the oldest goes first: the model then misses state, as it would without.
 """

@@ -228,7 +228,7 @@ class Answer:
             assert got == last_usage, f"the usage is {got}, that of the last inner request {last_usage}"
 
     def message(self, *, keeps_marker: bool = True) -> ChatMessage:
-        """The answer as Copilot sends it back (facts on VS Code 3.4)."""
+        """The answer as Copilot sends it back (docs/wires/vscode.md#assistant-messages-in-the-history)."""
         data = [part for part in self.parts if isinstance(part, DataPart)]
         markers = [part for part in data if part.mime_type == STATEFUL_MARKER_MIME_TYPE]
         metadata = [part.metadata for part in self.parts if isinstance(part, ThinkingPart) and part.metadata]

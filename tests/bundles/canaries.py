@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WINDOW: Final = 6
-"""Bytes of a secret that may not be left (facts 6.4)."""
+"""Bytes of a secret that must not remain (docs/wires/practice.md#proof-of-the-redaction)."""
 
 _ODD: Final = "bcdfghjkmnpqtvwyzBCDFGHJKMNPQTVWYZ23456789"
 """Letters of no word and of no stand-in, so that what is found can only be a secret."""
@@ -50,7 +50,7 @@ KEYS: Final = st.one_of(
     _tails(12).map(lambda tail: f"https://me:{tail}@example.com/x"),
     _tails(20).map(lambda tail: f"https://example.com/v1?alt=sse&key={tail}"),
 )  # fmt: skip
-"""Keys of every kind in the facts, each with what makes it one."""
+"""Keys of every kind of docs/wires/practice.md#secrets-in-recordings, each with the sign that marks it."""
 
 PERSONAL: Final = st.one_of(
     _tails(12).map(lambda name: f"/home/{name}/src/{name}.py"),

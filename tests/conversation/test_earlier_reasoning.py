@@ -145,7 +145,7 @@ def thought(*items: dict[str, Any]) -> tuple[ThinkingPart, StateMarker]:
     return part, read
 
 
-# Items of one answer, and how many of them the marker holds. Signatures: facts of Gemini 3, of Claude 1.1.
+# Items of one answer, and how many of them the marker holds.
 SIZES = {
     "the longest recorded signature of Gemini, and that of its text": ([signed(5488, 1), signed(1400)], 2),
     "eight signed calls": ([signed(5488, call) for call in range(8)], 8),

@@ -315,7 +315,7 @@ ANTHROPIC: dict[str, Any] = {
     "first_id": "claude-opus-5",
     "last_id": "claude-opus-4-20250514",
 }
-"""Facts anthropic-messages.md 12."""
+"""After docs/wires/anthropic-messages.md#models-and-counting."""
 
 
 def _of_gemini(name: str, *methods: str, **more: Any) -> dict[str, Any]:

@@ -224,7 +224,7 @@ def test_a_turn_that_lost_state_in_its_middle_goes_on(protocol: str, one: str, t
                     before = len(upstream.exchanges)
                     answer = await session.request(left, model_id)
                     assert answer.error is None
-                    # Claude misses thinking that is gone, once, and goes on without thinking (decision 7).
+                    # Claude refuses missing thinking once; the next request goes without thinking.
                     assert len(upstream.exchanges) - before <= (2 if protocol == CLAUDE[0] else 1)
 
     run(test())

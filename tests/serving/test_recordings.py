@@ -109,7 +109,7 @@ async def _assert_survives(
     unsupported = UNSUPPORTED[wire.protocol.name]
     wanted = response_form(outputs, unsupported.response)
     assert wire.protocol.write_response is not None
-    if wire.protocol.write_response().state is not None:  # it names its answers itself: facts on serving 1.2, point 4
+    if wire.protocol.write_response().state is not None:  # the wire names its answers itself
         wanted = replace(wanted, response_id=None)
     arguments, more = asking
     streamed = await ask(application, *arguments, **more)

@@ -76,7 +76,7 @@ def test_an_event_of_an_array_is_told_from_what_stands_between_events():
 
 
 WHOLE_AT_ONCE = {"gemini", "ollama"}
-"""The wires on which a call comes in one event (facts gemini.md 4)."""
+"""The wires on which a call comes in one event (docs/wires/gemini.md#tool-calls, docs/wires/ollama.md#tool-calls)."""
 STREAMING = {path: one for path, one in ENDPOINTS.items() if one.protocol.name not in WHOLE_AT_ONCE}
 
 

@@ -1,5 +1,7 @@
-"""The prompt cache of the replay upstream: the rules of section 11 of the facts of Anthropic Messages, and automatic
-caches."""
+"""The prompt cache of the replay upstream: Anthropic's rules and automatic caches.
+
+The rules: docs/wires/anthropic-messages.md#prompt-cache.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,13 +29,13 @@ def prompt(*blocks: tuple[Any, ...], rule: CacheRule = MARKED, model: str = "m")
 
 
 def step(number: int, *, marked: bool) -> CachedPrompt:
-    """A request of the loop in the facts: 30,000 tokens of tools and system, then 3,000 new tokens a step."""
+    """A request of an agent's loop: 30,000 tokens of tools and system, then 3,000 new tokens a step."""
     blocks: list[tuple[Any, ...]] = [("tools", 18_000, marked), ("system", 12_000, marked)]
     blocks += [(f"step {one}", 3_000, marked and one >= number - 1) for one in range(1, number + 1)]
     return prompt(*blocks)
 
 
-def test_the_loop_of_section_11_costs_217_thousand_instead_of_1170_thousand():
+def test_a_loop_of_20_steps_with_marks_costs_217_thousand_instead_of_1170_thousand():
     cache, bare = PromptCache(), PromptCache()
     with_marks = [cache.bill(step(number, marked=True)) for number in range(20)]
     without = [bare.bill(step(number, marked=False)) for number in range(20)]

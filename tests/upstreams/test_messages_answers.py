@@ -92,7 +92,7 @@ def _ask(*replies: tuple[Step, ...], goes_on: bool = True, options: StreamOption
     return answers[0]
 
 
-# ---- decision 13: pauses ----
+# ---- pauses: docs/wires/anthropic-messages.md#paused-answers ----
 
 SEARCH = wire.call('{"query": "x"}', kind="server_tool_use", call_id="srvtoolu_1", name="web_search")
 FOUND = wire.opened("web_search_tool_result", 0, tool_use_id="srvtoolu_1", content=[])
@@ -178,7 +178,7 @@ def test_where_nobody_goes_on_a_pause_is_the_end_of_an_answer_that_is_not_comple
 
 
 def test_a_pause_beside_a_call_of_ours_is_none() -> None:
-    """Facts 5.4: never with a waiting client call."""
+    """The server never pauses while a client call waits (docs/wires/anthropic-messages.md#paused-answers)."""
     events = wire.answer(SEARCH, wire.call("{}", index=1), reason="pause_turn")
     answer = _ask(_stream(events))
     assert len(answer.bodies) == 1
@@ -214,7 +214,7 @@ def test_the_quote_of_thinking_goes_on_over_a_pause() -> None:
     assert len(answer.finishes) == 1
 
 
-# ---- decision 12: overload ----
+# ---- overload: docs/wires/anthropic-messages.md#errors ----
 
 BUSY = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 WHOLE = wire.answer(wire.text("Hi"))

@@ -1,7 +1,7 @@
 """Calls of an agent's own tools that want to be allowed: who decides, how a person is asked, and what they answered.
 
-No provider can open a dialog, so a person is asked in the answer and decides in the next message (facts on agents,
-section 4). Nothing is ever allowed in silence.
+No provider can open a dialog, so the answer asks the person, who decides in the next message
+(docs/wires/agents.md#approvals-and-interrupts). Nothing is approved without a decision.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ _BLANK_LINE: Final = "\n\n"
 class ActivityLines:
     """The lines of one answer.
 
-    Lines of thinking have the id of the model's own thinking of their step, so that both form one block, and no
-    metadata: a host keeps the last metadata of an answer, which is the model's (facts on agents, section 3).
+    Lines of thinking have the id of the model's own thinking of their step, so that both form one block. They have no
+    metadata, because a host keeps only the last of an answer (docs/wires/agents.md#metadata-of-inner-activity).
 
     Args:
         shown: How the lines are shown.

@@ -1,7 +1,7 @@
 """Changes keys of the head and whole tables of a TOML text, and leaves all else as it is, its comments too.
 
-As in the user's own file (decision 14), nothing counts that was not read back: the standard library has to read the new
-text as the old document with the change in it.
+As in the user's own file (docs/decisions/0014-the-file-is-changed-as-text.md), a change counts only if the standard
+library reads the new text as the old document with the change in it.
 """
 
 from __future__ import annotations

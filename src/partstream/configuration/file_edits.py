@@ -1,7 +1,7 @@
 """Changes the user's file as text, so that everything else in it stays as it is, its comments too.
 
-Nothing is written that was not read back: a change counts only if TOML reads the new text as the old document with the
-change in it. Where no text does, for a file of an unusual form, nothing is written. See decision 14.
+A change counts only if TOML reads the new text as the old document with the change in it. If no text does, for a file
+of an unusual form, nothing is written. See docs/decisions/0014-the-file-is-changed-as-text.md.
 """
 
 from __future__ import annotations

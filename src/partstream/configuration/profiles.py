@@ -1,8 +1,8 @@
 """Which profile of the user's file is in force.
 
 A profile is a table `[profiles.NAME]` of the file: the settings of one upstream among several. It is as narrow a place
-as a group of VS Code, so it stands above the environment, as decision 5 says: a key that was exported for one server
-shall not go to each of them.
+as a group of VS Code, so it wins over the environment (docs/decisions/0005-one-configuration.md): a key that was
+exported for one server must not go to each of them.
 """
 
 from __future__ import annotations

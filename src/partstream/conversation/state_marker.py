@@ -2,8 +2,8 @@
 
 Copilot keeps the bytes of a `stateful_marker` part on the assistant message and sends them back in every later request,
 under the name of the then requested model, also to other providers' models. It keeps only the text between the first
-and the second backslash. Our marker therefore names its upstream and model, carries a checksum and holds no backslash;
-any other marker reads as None.
+and the second backslash (docs/wires/vscode.md#stateful-markers). Our marker therefore names its upstream and model,
+carries a checksum and holds no backslash; any other marker reads as None.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
     # served.py, run with: serve run served:application
     application = deployment({"small": "small_model.py", "large": provider_deployment("large_model.py")})
 
-Nothing travels but names and values: all else is built where it runs. The only import of `ray`, an extra (facts 6.6).
+Only names and values travel; everything else is built where it runs. No other module imports `ray`, an extra. Reasons:
+docs/wires/serving.md#ray-serve-as-a-host-for-providers-that-compute.
 """
 
 from __future__ import annotations

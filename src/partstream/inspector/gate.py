@@ -1,10 +1,9 @@
 """Who may ask the inspector's server, decided before anything is read: pure, one row a rule.
 
-The server listens on loopback, and still anybody's web page can send requests there: facts on the inspector, section 2,
-name the holes that servers on this machine had. So a request must be meant for this machine by its `Host` (a name that
-was led here by DNS is not), must come from the page itself by its `Origin` and `Sec-Fetch-Site`, and must carry the
-token, which stood in the fragment of the URL, in a header: no other page can send that header without being asked to,
-and nobody is asked, because no answer speaks of CORS.
+The server listens on loopback, and still any web page can send requests there: other local servers had holes of this
+kind (docs/wires/practice.md#requests-to-a-local-server). So the `Host` of a request must name this machine (which keeps
+out names that DNS led here), `Origin` and `Sec-Fetch-Site` must name the page itself, and a header must carry the token
+from the fragment of the URL: no other page can send that header without permission by CORS, which no response gives.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]])
 
 
 def _is_for_another_host(asking: Asking, _token: str) -> bool:
-    # Any port: an editor that forwards the port may listen on another one (facts on the inspector, section 7).
+    # Any port: an editor may forward the port to another number (docs/wires/practice.md#forwarded-ports).
     return _THIS_MACHINE.fullmatch(asking.headers.get("host", "")) is None
 
 

@@ -1,6 +1,6 @@
-"""How Anthropic describes its models, `GET /v1/models`; source: facts anthropic-messages.md 12.
+"""How Anthropic describes its models, `GET /v1/models` (docs/wires/anthropic-messages.md#models-and-counting).
 
-Each ability is an object with `supported`; of ways to think, levels and edits the names are the server's.
+Each ability is an object with `supported`; forms of thinking, levels and edits have the server's names.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _EDITS: Final = {
 }
 _EFFORTS: Final = {name: name for name in ("low", "medium", "high", "xhigh", "max")}
 _USUAL: Final = "high"
-"""Facts 4.1: what a request means that names no effort."""
+"""The effort of a request that names none (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 
 def _read(fields: Fields) -> dict[str, Any]:
     return {
         "name": fields.text("display_name"),
-        # It bounds the input, and the input together with the answer (facts 8, 12).
+        # It bounds the input, and the input together with the response.
         "context_window": fields.tokens("max_input_tokens"),
         "max_output_tokens": fields.tokens("max_tokens"),
         **_abilities(fields.inside("capabilities")),

@@ -1,7 +1,7 @@
 """Failures in the form that most wires share: `{"error": {"message", "type", "param", "code"}}`, always all four.
 
-Statuses, types and codes are those that OpenAI sends and its clients act on (serving.md 1.3): Codex looks at the codes
-`context_length_exceeded`, `insufficient_quota` and `rate_limit_exceeded`, and at "try again in 12s" in the message.
+Statuses, types and codes are OpenAI's (docs/wires/serving.md#statuses-and-error-codes). Codex acts on the codes
+`context_length_exceeded`, `insufficient_quota` and `rate_limit_exceeded`, and on "try again in 12s" in the message.
 """
 
 from __future__ import annotations

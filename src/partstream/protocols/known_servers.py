@@ -93,7 +93,7 @@ KNOWN_SERVERS: Final = (
         ("api.anthropic.com",),
         key_variables=("ANTHROPIC_API_KEY",),
         keys_page="https://platform.claude.com/settings/keys",
-        headers=(("anthropic-version", "2023-06-01"),),  # its list of models wants it: facts anthropic-messages.md
+        headers=(("anthropic-version", "2023-06-01"),),  # its list of models demands it
     ),
     KnownServer(
         "gemini",

@@ -1,4 +1,4 @@
-"""The models of a server in one document that the clients of several wires read (serving.md 3.4).
+"""The models of a server in one document for the clients of several wires (docs/wires/serving.md#lists-of-models).
 
 OpenAI's clients look at `object` and `data`, Anthropic's at `data` with `has_more`, `first_id` and `last_id`, Codex at
 `models`; each ignores what the others want. An entry of `data` has the fields of all three, and those of Vercel's

@@ -1,6 +1,6 @@
 """Failures that a server tells a client, in no wire's words yet; a wire's table turns them into status, headers, body.
 
-Source of the kinds: the tables of statuses of the three wires (serving facts 1.3, 3.1 and 3.2).
+The kinds come from the statuses of three wires (docs/wires/serving.md#statuses-and-error-codes).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class FailedReply:
 
 
 def retry_headers(failure: ServedFailure) -> tuple[tuple[str, str], ...]:
-    """The headers by which official clients decide whether they ask again (serving facts 1.3)."""
+    """The headers that official clients obey (docs/wires/serving.md#headers-that-control-repeated-requests)."""
     if failure.kind in _STAYS_SO:
         return (("x-should-retry", "false"),)
     if failure.retry_after is None:

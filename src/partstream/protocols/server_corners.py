@@ -40,7 +40,7 @@ class ReadRequest:
 
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
 _COMMENT: Final = b": keep-alive\n\n"
-"""A comment of server-sent events, which every reader skips (serving facts 1.2)."""
+"""A comment of server-sent events, which every reader skips (docs/wires/serving.md#keep-alive)."""
 
 
 @dataclass(frozen=True, slots=True)

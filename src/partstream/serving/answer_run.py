@@ -1,7 +1,7 @@
 """One answer from a request to the last byte of its reply, be it over HTTP or as a turn of a WebSocket.
 
-One task waits for the client to leave, beside every answer, and cancels the provider then: that is the only sign that
-servers give (serving facts 5.3, rule 1).
+Beside every answer one task waits for the client to leave, and then cancels the provider: servers give no other signal
+(docs/wires/serving.md#clients-that-leave).
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ class ServingApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         """The life of the application: nothing is opened before the first request but what its owner has added.
 
-        Servers end it after the last request (serving facts 5.3), so that no answer is left to stop in the end.
+        Servers end it after the last request (docs/wires/serving.md#shutdown-and-drain), so no answer is left to stop.
         """
         lifetimes = self._state.lifetimes
         while (await receive())["type"] == "lifespan.startup":

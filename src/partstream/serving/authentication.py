@@ -49,7 +49,7 @@ class KeyPlace(NamedTuple):
 
 _MARK: Final = "0123456789abcdef"
 _EVERYWHERE: Final = (KeyPlace("authorization", "bearer"), KeyPlace("x-api-key", ""))
-"""Where every wire takes a key: clients of one wire are pointed at others (serving facts 3.2)."""
+"""Where every wire takes a key: clients differ (docs/wires/serving.md#keys-and-headers-of-messages)."""
 
 
 def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:

@@ -1,8 +1,8 @@
 """Which client asks: its name, session and turn, as the headers of coding agents and official packages tell them.
 
-A table has what each client is known to send (facts on serving, 2.3, observed with the versions named there). Nothing
-else is read: metadata that holds workspace paths or ids of installations is never kept, and a value that is no plain id
-counts as not sent. Headers are the client's own words: good for showing and adding up, never for access.
+A table has the headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read:
+metadata that holds workspace paths or ids of installations is never kept, and a value that is no plain id counts as not
+sent. Headers are the client's own words: good for showing and adding up, never for access.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One HTTP request, from its head to the last byte of its reply.
 
-Everything that can refuse it is decided before the head of the reply: route, room, key, size, form, model (serving
-facts 1.3). One task reads `receive()` beside every answer, and cancels the provider when the client leaves: that is the
-only sign that servers give (serving facts 5.3, rule 1).
+Everything that can refuse it is decided before the head of the reply: route, room, key, size, form, model
+(docs/wires/serving.md#status-before-the-head). Beside every answer one task reads `receive()`, and cancels the provider
+when the client leaves: servers give no other signal (docs/wires/serving.md#clients-that-leave).
 """
 
 from __future__ import annotations

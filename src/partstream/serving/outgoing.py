@@ -2,7 +2,7 @@
 
 Nothing is queued: what one turn of the event loop wrote is one `send`. Where the server takes bytes without `send`, a
 part is written where it is reported. The server's `send` waits for a slow client, so the buffer fills, and
-:meth:`Outgoing.drain` lets the provider wait (serving facts 5.3, rule 5).
+:meth:`Outgoing.drain` lets the provider wait (docs/wires/serving.md#slow-clients).
 """
 
 from __future__ import annotations

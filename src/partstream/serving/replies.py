@@ -202,7 +202,7 @@ class DocumentReply:
 
 
 def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
-    """The headers of a stream; nginx buffers one without the last (serving facts 5.3, rule 7)."""
+    """The headers of a stream; without the last one nginx buffers it (docs/wires/serving.md#headers-of-a-stream)."""
     return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
 
 

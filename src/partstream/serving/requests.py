@@ -88,7 +88,7 @@ def leaving(send: Send) -> Send:
 
 
 def path_of(scope: Scope) -> str:
-    """The path below the mount, percent-encoded: a model may hold an encoded slash (serving facts 3.4).
+    """The path below the mount, percent-encoded: a model's id may hold an encoded slash.
 
     `raw_path` is optional in ASGI; without it the decoded path is encoded again.
     """

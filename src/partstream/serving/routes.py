@@ -141,8 +141,8 @@ class Routes:
     def meant_path(self, path: str) -> str:
         """The path that a client means, which may write `/v1` once too often, or not at all.
 
-        Some clients put `/v1` behind a base URL themselves and some do not, and a person gives either the base URL with
-        it or that without it (serving facts 2.4). A path at which nothing stands in any of these forms stays as it is.
+        Some clients append `/v1` to a base URL and some do not, and a person gives the base URL with or without it
+        (docs/wires/serving.md#base-urls-with-and-without-v1). A path that has a route in none of these forms stays.
         """
         tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
         return next((one for one in tried if self._at(one)), path)

@@ -2,7 +2,7 @@
 
 The conventions are in development and are being renamed (open-telemetry/semantic-conventions-genai#521, September 2026:
 `gen_ai.client.inference.*` in place of `gen_ai.client.operation.*`). Here are the published names; a new set of names
-changes this file alone. Source of names and bounds: facts on serving, 5.4.
+changes this file alone. Source of names and bounds: docs/wires/serving.md#metrics-and-traces.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Needs the package `opentelemetry-api`, of the extra `telemetry`; whoever wants no spans does not import this module. The
 request is an ordinary span of an HTTP server, whose parent is what the header `traceparent` names. The span of the call
 has the conventions' names for generative AI and is current while the provider answers, so that spans of the provider's
-own stand below it. No span holds a word of a prompt or an answer. Source: facts on serving, 5.4.
+own are below it. No span holds a word of a prompt or an answer. Source: docs/wires/serving.md#metrics-and-traces.
 """
 
 from __future__ import annotations

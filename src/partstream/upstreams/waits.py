@@ -25,7 +25,7 @@ _RESET: Final = "x-ratelimit-reset"
 _LIMIT: Final = "ratelimit-"
 _LEFT: Final = "-remaining"
 _ANEW: Final = "-reset"
-"""Headers such as `VENDOR-ratelimit-tokens-remaining` (facts of the Messages API 9)."""
+"""Headers such as `VENDOR-ratelimit-tokens-remaining`, as Anthropic sends them."""
 _DATE: Final = re.compile(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
 _FIRST_POINT_IN_TIME: Final = 10**9
 """From here on a number is no duration but seconds since 1970: servers of Chat Completions have both."""

@@ -99,7 +99,7 @@ class AgentFramework:
 
 
 def _declarations(tools: Iterable[Tool]) -> list[FunctionTool]:
-    """Tools without a function: the framework hands their calls out, by design (facts on agents, section 2.4)."""
+    """Tools without a function: the framework returns their calls (docs/wires/agents.md#microsoft-agent-framework)."""
     from agent_framework import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
 
     return [

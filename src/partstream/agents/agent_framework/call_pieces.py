@@ -39,8 +39,8 @@ class CallPieces:
     """The calls of one inner response, in the model's order.
 
     A piece belongs to the call with its id, and a piece without an id to the call before it. A call that comes once
-    more without arguments is the same call: at the end of a batch the framework says again which calls are left to
-    others (Agent Framework 1.23, facts on agents, section 2.4).
+    more without arguments is the same call: at the end of a batch the framework repeats the calls that it leaves to
+    its caller (docs/wires/agents.md#microsoft-agent-framework).
     """
 
     def __init__(self) -> None:

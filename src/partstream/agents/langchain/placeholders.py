@@ -2,7 +2,7 @@
 
 The agent's loop needs a result for every call, and the host runs its tools only after the answer. So a call of one of
 them gets a placeholder, the run stops before a model would read it, and the next run has the real result in its place
-(facts on agents, section 2.2, way (a)).
+(docs/wires/agents.md#external-tools-of-langchain-agents).
 """
 
 from __future__ import annotations

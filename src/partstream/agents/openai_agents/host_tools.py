@@ -1,8 +1,8 @@
 """The host's tools as function tools of the SDK, and an agent with them; its own objects are never changed.
 
 A host's tool wants to be allowed, always: the SDK runs the agent's own tools of the step, stops, and hands the calls
-out. When the run goes on, the call is allowed and its function returns what the host has returned (facts on agents,
-section 2.3). Imports the SDK, which the person's file has imported before.
+out. When the run goes on, the adapter approves the call, and its function returns the host's result
+(docs/wires/agents.md#host-tools-through-approvals). Imports the SDK, which the person's file has imported before.
 """
 
 from __future__ import annotations

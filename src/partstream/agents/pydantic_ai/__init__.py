@@ -1,7 +1,7 @@
 """Agents of pydantic-ai: their runs as outputs, and conversations as runs.
 
-The framework gives the tools of its caller back by itself (`ExternalToolset`, `DeferredToolRequests`); see
-facts on agents, section 2.1. It is imported by nothing here before there is an agent of it.
+The framework itself returns the calls of its caller's tools (`ExternalToolset`, `DeferredToolRequests`); see
+docs/wires/agents.md#external-tools-of-pydantic-ai. Nothing here imports it before an agent of it exists.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The events of one run of a pydantic-ai agent as outputs. Knows the events by their `event_kind` and imports nothing
 of the framework.
 
-The kinds of events grow with nearly every release: one that stands in none of the tables comes out as `Unmapped`.
-Source: facts on agents, section 2.1, observed with 1.93 to 2.68.
+Nearly every release adds kinds of events: a kind that no table has comes out as `Unmapped`.
+Source: docs/wires/agents.md#events-of-pydantic-ai.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class StepTexts:
     def whole(self, index: int, text: str) -> list[str]:
         """What to say of a text that is whole, or replaces what came of it: the part that was not said yet.
 
-        A part that starts a second time replaces its first start (facts on agents, section 2.1). Where it says
-        something else, it follows as a paragraph of its own.
+        A part that starts a second time replaces its first start (docs/wires/agents.md#events-of-pydantic-ai). If its
+        text differs, it follows as a paragraph of its own.
         """
         said = self._said.get(index, "")
         if text.startswith(said):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["what_is_in_it"]
 
 _SHORTEST: Final = 9
-"""Characters: every distinct text longer than eight is shown (facts 6.4)."""
+"""Characters: every distinct text longer than eight is shown (docs/wires/practice.md#preview-before-saving)."""
 
 
 def what_is_in_it(bundle: Bundle) -> tuple[tuple[str, int], ...]:

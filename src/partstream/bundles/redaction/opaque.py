@@ -11,7 +11,7 @@ from partstream.bundles.redaction.stand_ins import stand_in
 __all__ = ["hidden_bytes", "hidden_data_url", "hidden_media", "hidden_state", "is_media"]
 
 _MAGIC: Final = 16
-"""The first bytes of a file, which say its kind (facts 6.3)."""
+"""The first bytes of a file name its type (docs/wires/practice.md#opaque-state-and-media)."""
 _KINDS: Final = (
     re.compile(rb"\x89PNG\r\n\x1a\n"),
     re.compile(rb"\xff\xd8\xff"),

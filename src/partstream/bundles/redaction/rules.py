@@ -71,7 +71,7 @@ _STAGES: Final = (
 )
 
 RULES: Final[tuple[Rule, ...]] = (
-    # Issuers of model servers (facts 6.1). The longer prefix of two stands first: its name is counted.
+    # Keys of model servers (docs/wires/practice.md#secrets-in-recordings). Longer prefixes first: the first fit counts.
     _token("anthropic-key", r"sk-ant-", _WORD, 8),
     _token("openrouter-key", r"sk-or-", _WORD, 8),
     _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-", _WORD, 8, words="sk-"),

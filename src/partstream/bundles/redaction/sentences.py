@@ -1,7 +1,7 @@
-"""What servers say of failures, without what they repeat of a request: the words of known sentences stay (facts 6.3).
+"""Error messages of servers, without what they repeat of a request: the words of known sentences stay.
 
-The sentences are those that servers are known to say, from :mod:`partstream.protocols.overflow` and the tables of the
-protocols. A word of them stays where it stands among others of them: a word alone is more likely a person's.
+The sentences (docs/wires/practice.md#known-sentences-of-servers) come from :mod:`partstream.protocols.overflow` and the
+tables of the protocols. A word of them stays only among others of them: a word alone is more likely a person's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Stands in for text, character by character: the class and the length in UTF-8 stay, the letter goes (facts 6.3).
+"""Replaces text character by character: the class and the length in UTF-8 stay, the letter goes.
 
-So the number of bytes, the borders of chunks and the rhythm stay, and a character that is cut over two chunks stays
-cut. White space, punctuation and what joins, combines or turns characters around stays as it is: bugs live there.
+The number of bytes, the borders of chunks and the rhythm stay. White space, punctuation, combining marks, joiners and
+bidirectional controls stay too, because bugs depend on them (docs/wires/practice.md#stand-ins-that-keep-the-shape).
 """
 
 from __future__ import annotations

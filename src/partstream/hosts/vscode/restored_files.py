@@ -27,7 +27,7 @@ _LINE: Final = re.compile(
 )
 """A line with a link, and the blank lines around it; hosts strip those at the end of an answer."""
 _MOST_BYTES: Final = 20 * 1024 * 1024
-"""The most bytes of all files of a conversation; facts on Gemini 10.1: what is safe in one request."""
+"""The most bytes of all files of a conversation: the safe limit of one request (docs/wires/gemini.md#contents)."""
 
 
 def restored(messages: Sequence[ChatMessage], files: KeptFiles, *, takes_images: bool) -> list[ChatMessage]:

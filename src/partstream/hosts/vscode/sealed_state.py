@@ -1,9 +1,9 @@
 """Carries the state of an answer through VS Code's agent host, which keeps one text of an answer beside its words.
 
 The agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls and
-thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker (observed in
-VS Code 1.139). So the state travels sealed in that text, and comes back as the parts that the provider reported: no
-provider, and no protocol, knows the difference.
+thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
+(docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So the state travels sealed in that text, and comes
+back as the parts that the provider reported: no provider, and no protocol, knows the difference.
 
 After an edit, and after another model was chosen, the agent host gives no thinking of earlier answers back. Their
 sealed state comes from a memory of bounded size then, which is lost with the process.

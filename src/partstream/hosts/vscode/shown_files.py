@@ -1,6 +1,6 @@
 """Shows the files of an answer: a chat of VS Code shows no data part, so a line of text links to each file.
 
-Source: facts on VS Code 2.7: an answer of data alone is shown as "no response was returned".
+VS Code shows an answer of data alone as "no response was returned" (docs/wires/vscode.md#responses-without-text).
 :mod:`partstream.hosts.vscode.restored_files` reads the lines again.
 """
 

@@ -138,7 +138,7 @@ def _preview(bundle: Bundle) -> wire.SharePreviewResult:
 
 
 def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
-    """The preview as facts 6.4, point 4 have it: counts by rule, samples after the redaction, texts that stay."""
+    """Counts by rule, redacted samples, and texts that stay (docs/wires/practice.md#preview-before-saving)."""
     size = sum(len(chunk.data) for exchange in bundle.exchanges for chunk in exchange.chunks)
     yield f"{_counted(len(bundle.answers), 'answer')}, {_counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
     yield "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."

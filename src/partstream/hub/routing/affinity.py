@@ -2,7 +2,7 @@
 
 Every worker comes to the same order from the same names, so that a conversation stays where its prompt is cached,
 whichever worker it reaches; when an upstream is added or taken away, only the conversations move that gain or lose by
-it. Nothing but money depends on it (serving facts, decision 23).
+it. Affinity only saves money (docs/wires/serving.md#affinity-of-sessions).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _COMMENTS: Final = re.compile(r"/\*\*.*?\*/|^[ \t]*//[^\n]*", re.DOTALL | re.MUL
 """Comments that say types and reasons; no text of the scripts holds these signs, and no template a line of its own."""
 
 _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
-"""The bytes of a view above which the page holds it packed (facts on the inspector, section 5)."""
+"""The bytes of a view above which the page holds it packed (docs/wires/practice.md#size-of-the-page)."""
 
 
 def page_html(view: Mapping[str, Any] | None, policy: Policy) -> str:
