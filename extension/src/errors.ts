@@ -130,7 +130,8 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  * The error to reject a response with.
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
- * LanguageModelError: so Copilot and the agent host get a plain error with an empty stack. Other callers read the code.
+ * LanguageModelError (docs/wires/vscode.md#errors). So Copilot and the agent host get a plain error without a stack;
+ * other callers read the code.
  */
 export function toHostError(error: unknown, asker: Asker, errors: LanguageModelErrorClass, asked: Asked): Error {
   const data = errorData(error);

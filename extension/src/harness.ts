@@ -1,6 +1,7 @@
 /**
- * What VS Code's agent host (the "Copilot harness") makes necessary: it repeats each request that failed, whatever the
- * error is, and its Stop does not reach a provider (observed in VS Code 1.139). Knows no VS Code.
+ * Workarounds for VS Code's agent host (the "Copilot harness"): it repeats each failed request, whatever the error is
+ * (docs/wires/vscode-agent-host.md#repeated-requests-of-the-agent-host), and its Stop does not reach a provider
+ * (docs/wires/vscode-agent-host.md#stop-in-the-agent-host). Knows no VS Code.
  */
 import { createHash } from "node:crypto";
 import * as l10n from "@vscode/l10n";

@@ -2,7 +2,8 @@
  * Spaces the parts of one answer so that the extension host shows them as they arrive.
  *
  * The host queues reported parts and flushes them 30 ms after the last report, or when more than 30 parts are queued:
- * a stream with gaps below 30 ms would reach the person in lumps of 31 parts. Knows no VS Code class.
+ * a stream with gaps below 30 ms would reach the person in lumps of 31 parts (docs/wires/vscode.md#batches-of-parts).
+ * Knows no VS Code class.
  */
 import type { Clock } from "./clock";
 import type { ResponsePart, TextPart, ThinkingPart } from "./protocol.generated";

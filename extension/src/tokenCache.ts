@@ -1,8 +1,9 @@
 /**
  * Answers token counts from memory; asks Python only for new texts.
  *
- * Copilot counts about 4,900 times per model call, one count after the other, about 440 different texts. A count never
- * fails: an estimate replaces an answer that Python does not give in time, and a late answer is kept for the next time.
+ * Copilot counts about 4,900 times per model call, one count after the other, about 440 different texts
+ * (docs/wires/vscode.md#calls-of-the-token-counter). A count never fails: an estimate replaces an answer that Python
+ * does not give in time, and a late answer is kept for the next time.
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "./clock";
