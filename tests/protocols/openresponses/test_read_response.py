@@ -92,7 +92,7 @@ def test_arguments_of_no_call_at_all_are_a_clear_error() -> None:
 
 # ---- which events are known ----
 
-# Facts 1: all event types of the specification of 2026-04-24, in its order.
+# All event types of the specification of 2026-04-24, in its order (docs/wires/openresponses.md#events).
 SPECIFIED = [
     "response.created",
     "response.queued",
@@ -120,7 +120,7 @@ SPECIFIED = [
     "error",
 ]
 
-# Facts 1.2 and 1.3: other names of the same, and what means nothing.
+# Other names of the same events (docs/wires/openresponses.md#names-of-reasoning-events), and what means nothing.
 VARIANTS = [
     "response.reasoning_text.delta",
     "response.reasoning_text.done",
@@ -131,7 +131,8 @@ VARIANTS = [
     "keepalive",
 ]
 
-# Facts 1.3: OpenAI's events of tools that run at the upstream, and others that have no place among parts.
+# OpenAI's events of tools that run at the upstream, and others that have no place among parts
+# (docs/wires/openresponses.md#events-outside-the-specification).
 FOREIGN = [
     "response.web_search_call.in_progress",
     "response.web_search_call.searching",

@@ -278,7 +278,8 @@ def test_a_function_call_comes_once_and_whole(events: list[Event], expected: Any
     assert result.text == ""
 
 
-# Facts 7.3: output_item.done, then function_call_arguments.done, then the deltas, then output_item.added.
+# output_item.done, then function_call_arguments.done, then the deltas, then output_item.added
+# (docs/wires/openresponses.md#which-arguments-count).
 SOURCES = ("added", "delta", "arguments_done", "item_done")
 
 

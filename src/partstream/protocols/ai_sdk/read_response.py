@@ -4,7 +4,7 @@ Rule 1: order is in :mod:`partstream.protocols.life`; no handler asks how far th
 Rule 2: CHUNKS says what a chunk type means and which handler it has, under every name that a version gives it.
 Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
-Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173.
+Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173; docs/wires/ai-sdk.md#chunks-by-version.
 """
 
 from __future__ import annotations

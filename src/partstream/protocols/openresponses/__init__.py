@@ -9,7 +9,7 @@ from partstream.protocols.protocol import Protocol, loaded
 __all__ = ["PROTOCOL"]
 
 
-# OpenRouter sends `[DONE]` before the last events, others leave it out: facts 7.2. So it says that the end is near.
+# `[DONE]` only says that the end is near: OpenRouter sends it too early (docs/wires/openresponses.md#openrouter).
 PROTOCOL: Final = Protocol(
     name="openresponses",
     read_response=loaded("partstream.protocols.openresponses.read_response", "READ_RESPONSE"),

@@ -51,7 +51,7 @@ def _video(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | No
 def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
     data = optional_text(part, "file_data", where)
     name = optional_text(part, "filename", where)
-    # The schema says base64; every client sends a data URL: facts 2.2.
+    # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
     read = read_bytes(data, f"{where}.file_data") if data else _fetched(part, "file_url", where, counts)
     if read is not None and name and name != file_name(read.mime_type):
         counts.add("content[].input_file.filename")

@@ -81,7 +81,7 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 
 
 def error_of(error: LanguageModelError | None) -> dict[str, Any]:
-    """The `error` object of a failed response, with the codes that Codex acts on (serving.md 1.2, point 8)."""
+    """The `error` of a failed response. Codex acts on its codes (docs/wires/openresponses.md#what-codex-demands)."""
     said = said_in_stream(error)
     return {"code": said["code"], "message": said["message"]}
 

@@ -1,9 +1,9 @@
 """Finds the output item of an event, whatever the server left out, rotated or used twice.
 
-facts: `function_call_arguments.*` carry no call id, only `item_id` and `output_index`. GitHub Copilot rotates item
-ids on every event while `output_index` stays; Ollama and LiteLLM use one `output_index` for several items; llama.cpp
-leaves indices out; vLLM leaves `output_item.added` out. So an item is found by kind and `output_index`, then by
-kind and `item_id`, then as the only open item of its kind that nothing speaks against.
+Events of arguments carry `item_id` and `output_index`, and no call id (docs/wires/openresponses.md#identity-of-a-call).
+GitHub Copilot changes item ids with every event and keeps `output_index`; Ollama and LiteLLM use one `output_index` for
+several items; llama.cpp leaves indices out; vLLM leaves `output_item.added` out. So an item is found by kind and
+`output_index`, then by kind and `item_id`, then as the only open item of its kind that no field contradicts.
 """
 
 from __future__ import annotations

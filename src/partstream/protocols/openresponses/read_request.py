@@ -83,8 +83,8 @@ _OF_THE_SERVER: Final[dict[str, Any]] = {
 """What a client wants of the server itself and not of a model, with the value that wants nothing."""
 
 _OF_THE_CLIENT: Final = ("client_metadata",)
-"""What a client tells of itself: Codex says there who asks and in which folder, so only its name is counted
-(serving.md 2.3)."""
+"""What a client says about itself. Codex puts the path of the workspace there, so only the name of the field is counted
+(docs/wires/openresponses.md#what-codex-demands)."""
 
 _READ_FIELDS: Final = frozenset(
     {

@@ -4,7 +4,7 @@ Rule 1: how far a response has come is one table, :mod:`partstream.protocols.lif
 Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has.
 Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
-Source: OpenResponses specification 2026-04-24; the deviations of real servers are named where they are met.
+Source: OpenResponses specification 2026-04-24; what servers really do is in docs/wires/openresponses.md.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ EVENTS: Final[dict[str, Row]] = {
     "response.output_text.annotation.added": Row(EventKind.CONTENT, _of_texts(TextEvents.annotation)),
     "response.refusal.delta": Row(EventKind.CONTENT, _DELTA, REFUSAL),
     "response.refusal.done": Row(EventKind.CONTENT, _TEXT_DONE, REFUSAL),
-    # The specification's own name, then those of OpenAI today, and of some gateways: facts 1.2.
+    # The specification's name, then OpenAI's and others' (docs/wires/openresponses.md#names-of-reasoning-events).
     "response.reasoning.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
     "response.reasoning.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
     "response.reasoning_text.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
@@ -319,7 +319,7 @@ EVENTS: Final[dict[str, Row]] = {
     "response.reasoning_summary.done": Row(EventKind.CONTENT, _TEXT_DONE, SUMMARY),
     "response.function_call_arguments.delta": Row(EventKind.CONTENT, _ARGUMENTS_DELTA),
     "response.function_call_arguments.done": Row(EventKind.CONTENT, _of_calls(CallEvents.arguments_done)),
-    # Sent by OpenAI while nothing happens; not in its documentation: facts 1.3.
+    # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
     "keepalive": Row(EventKind.SILENT, _nothing),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""

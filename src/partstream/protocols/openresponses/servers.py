@@ -1,6 +1,6 @@
 """The known servers that speak OpenResponses.
 
-Sources: facts openresponses.md section 7 (deviations) and the documentation of the vendors, read in November 2026.
+Sources: docs/wires/openresponses.md and the documentation of the vendors, read in November 2026.
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ SPOKEN_AT: Final = (
         "https://api.x.ai/v1",
         "docs.x.ai, comparison of its APIs: the recommended one; recordings xai-*",
     ),
-    _whole("lm-studio", "http://localhost:1234/v1", "facts openresponses.md 7.1; recording lmstudio-tool-call.1"),
+    _whole("lm-studio", "http://localhost:1234/v1", "docs/wires/openresponses.md#lm-studio; recording lmstudio-*"),
     _whole("hub", "https://hub.example.com/v1", "docs/serving.md: every wire is served, and this one keeps reasoning"),
     _in_part(
         "openrouter",
         "https://openrouter.ai/api/v1",
         "the endpoint is a beta, and may end without its closing event",
-        "openrouter.ai, Responses API (beta); facts openresponses.md 7.2",
+        "openrouter.ai, Responses API (beta); docs/wires/openresponses.md#openrouter",
     ),
     _in_part(
         "ollama",
         "http://localhost:11434/v1",
         "text behind a call is dropped, and messages before calls are not closed",
-        "facts openresponses.md 7.1 (ollama openai/responses.go)",
+        "docs/wires/openresponses.md#ollama",
         rank=2,
     ),
     _in_part(
         "llama.cpp",
         "http://localhost:8080/v1",
         "the server translates it, without indices and ids of items",
-        "facts openresponses.md 7.2 (llama.cpp#20607, #24882, #24957)",
+        "docs/wires/openresponses.md#llamacpp",
     ),
     _in_part(
         "vllm",
         "http://localhost:8000/v1",
         "calls of some models come as text, and reasoning is refused when it is sent back",
-        "facts openresponses.md 7.1 (vllm#29725, #36435, #28248)",
+        "docs/wires/openresponses.md#vllm",
     ),
     _in_part(
         "sglang",
         "http://localhost:30000/v1",
         "calls are not closed",
-        "facts openresponses.md 7.2 (sglang#12652)",
+        "docs/wires/openresponses.md#sglang",
     ),
     _in_part(
         "litellm",
         "http://localhost:4000/v1",
         "the proxy translates it for most models, with indices and ids that change",
-        "facts openresponses.md 7.2 (litellm#37852, #36375, #28899)",
+        "docs/wires/openresponses.md#litellm",
     ),
     _in_part(
         "vercel",
@@ -99,12 +99,12 @@ SPOKEN_AT: Final = (
         "hugging-face",
         "https://router.huggingface.co/v1",
         "most fields of a response are missing",
-        "facts openresponses.md 7.1 (responses.js)",
+        "docs/wires/openresponses.md#hugging-face",
     ),
     _in_part(
         "github-copilot",
         "https://api.githubcopilot.com",
         "only a part of the models has it, and ids change with every event",
-        "facts openresponses.md 7.1; recording github-copilot-id-rotation.1; its model list",
+        "docs/wires/openresponses.md#github-copilot; recording github-copilot-id-rotation.1; its model list",
     ),
 )

@@ -182,7 +182,7 @@ class TextEvents:
     def _part_channel(self, event: Wire, part: Wire) -> Channel | None:
         channel = PART_CHANNELS.get(identifier(part, "type") or "")
         if channel is OUTPUT_TEXT:
-            # vLLM opens an `output_text` part inside a reasoning item: facts 7.1.
+            # vLLM opens an `output_text` part inside a reasoning item (docs/wires/openresponses.md#vllm).
             where = identifier(event, "item_id"), index(event, "output_index")
             reasoning = self._reasoning.known(*where)
             if (
@@ -259,7 +259,7 @@ class TextEvents:
     def _close_reasoning(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
         if item.said:
-            # What one channel has said is not said again through the other (xAI, DeepSeek: facts 7.2).
+            # Text of one channel is not repeated through the other (docs/wires/openresponses.md#xai-and-deepseek).
             groups = {channel: parts for channel, parts in groups.items() if item.has(channel)}
         if self._active is None or self._active.item is not item:
             self.release(outputs)

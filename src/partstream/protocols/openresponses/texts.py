@@ -57,7 +57,7 @@ SUMMARY: Final = Channel("summary", True, "summary_index", "text")
 
 PART_CHANNELS: Final = {
     "output_text": OUTPUT_TEXT,
-    "text": OUTPUT_TEXT,  # SGLang: facts 7.2
+    "text": OUTPUT_TEXT,  # from SGLang (docs/wires/openresponses.md#sglang)
     "refusal": REFUSAL,
     "reasoning_text": REASONING,
     "summary_text": SUMMARY,
@@ -150,7 +150,7 @@ class TextItem(Item):
         """The slot that an event means, or None.
 
         An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
-        with every delta, others leave it out (facts 7.1, 7.2).
+        with every delta (docs/wires/openresponses.md#vllm), llama.cpp leaves it out.
         """
         exact = self.announced_at(channel, part_index)
         if exact is not None:
@@ -196,8 +196,8 @@ class TextItems(Items[TextItem]):
     def saying(self, empty: Slot, whole: str) -> Slot | None:
         """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
 
-        LiteLLM closes a message under an id that was never opened, vLLM a part under an index that was never opened
-        (facts 7.1, 7.2). What was announced is itself: two messages may say the same.
+        LiteLLM closes a message under an id that it never opened (docs/wires/openresponses.md#litellm), and vLLM a part
+        under such an index. An announced slot counts as itself: two messages may say the same.
         """
         item = empty.item
         if item is not None and item.announced:

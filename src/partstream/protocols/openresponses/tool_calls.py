@@ -89,7 +89,7 @@ class ToolCall(Item):
         """The arguments of the most trusted source; empty if no source gave any.
 
         Some servers send ciphertext in the deltas and plain text in the end (GitHub Copilot), some send no deltas
-        (LM Studio), some say nothing in the end: facts 7.3.
+        (LM Studio), some say nothing in the end (docs/wires/openresponses.md#which-arguments-count).
         """
         for source in _PRECEDENCE:
             if source == "deltas" and self.deltas:
@@ -132,7 +132,7 @@ class ToolCall(Item):
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
-"""Facts 7.3: `output_item.done`, then `function_call_arguments.done`, then the deltas, then `output_item.added`."""
+"""The most trusted source comes first (docs/wires/openresponses.md#which-arguments-count)."""
 
 
 class ToolCalls(Items[ToolCall]):

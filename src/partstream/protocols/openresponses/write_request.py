@@ -131,7 +131,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.input_schema,
-        "strict": False,  # servers default to true, which arbitrary schemas of tools do not satisfy: facts 3
+        "strict": False,  # arbitrary schemas do not satisfy strict mode (docs/wires/openresponses.md#tools)
     }
 
 

@@ -79,7 +79,7 @@ class OpenResponsesWriter:
 
     def idle(self) -> list[dict[str, Any]]:
         """A repeated `response.in_progress`: Codex drops a stream without an event, and counts no comment as one
-        (serving facts 1.2).
+        (docs/wires/openresponses.md#what-codex-demands).
 
         Raises:
             AdapterUsageError: The Finish was written before.

@@ -82,7 +82,7 @@ _RAW: Final = _Channel(
     "response.reasoning.done",
     "response.content_part.done",
 )
-"""The specification's own words for it; OpenAI's clients and Codex know others (serving.md 1.2, point 9)."""
+"""The specification's own names; official clients know others (docs/wires/openresponses.md#the-summary-channel)."""
 
 
 class Identifiers:
@@ -319,7 +319,7 @@ class WrittenReasoning:
             item[self._channel.field] = [self._part(text)]
             events.add(self._channel.said, **self._where, text=text)
             events.add(self._channel.done, **self._where, part=self._part(text))
-        if self.encrypted_content is not None:  # never null: facts 2.1
+        if self.encrypted_content is not None:  # never null (docs/wires/openresponses.md#null-and-absent-fields)
             item["encrypted_content"] = self.encrypted_content
         self._items.close(self._place, item, events)
 
