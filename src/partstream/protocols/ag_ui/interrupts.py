@@ -1,7 +1,7 @@
 """What a run waits for, as a question to the person, and the person's reply as the answer that the agent wants.
 
-A provider has no dialog: the question is text, and the next message of the person answers it (agents facts 4). Nothing
-is approved in silence: whatever is no clear yes refuses, and is the reason.
+A provider has no dialog: the question becomes text, and the person's next message answers it. A text that is no clear
+yes refuses, and is the reason (docs/wires/ai-sdk.md#approvals-and-interrupts).
 
 Source: docs.ag-ui.com, concepts/interrupts.
 """

@@ -1,7 +1,7 @@
 """What an agent says that has streamed no text: its result, its snapshot of the conversation, or its sub-agent's words.
 
-An answer without text and calls is none (agents facts 3), and not every agent streams. Where the last thing of a run is
-the result of a tool, that is the answer; pydantic-ai gives an output that is an object as a call of `final_result`.
+An answer without text and calls counts as none (docs/wires/ai-sdk.md#activity-of-agents), and not every agent streams.
+Where a run ends with a tool's result, that is the answer; pydantic-ai gives an object as a call of `final_result`.
 """
 
 from __future__ import annotations

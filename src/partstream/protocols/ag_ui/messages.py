@@ -1,8 +1,8 @@
 """Writes turns as the messages of AG-UI, with what the agent has done by itself at its place.
 
-An agent has no other memory than these messages (agents facts 2.11): what VS Code does not know of a run, its own calls
-and their results, comes back as items (:mod:`partstream.protocols.ag_ui.carried_items`). Where they are lost, the
-messages say what VS Code knows, and that is a conversation too. Every call is followed by its result.
+An agent has no other memory than these messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their results,
+which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.carried_items`). Where they are lost,
+the messages hold what VS Code knows, which is a conversation too. Every call is followed by its result.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Rule 1: how far a response has come is one table, :mod:`partstream.protocols.lif
 Rule 2: EVENTS says what an event is for that table, and which handler it has.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what has no part is
 counted as :class:`Unmapped`.
-Rule 4: a whole answer has RUN_FINISHED. Which calls are VS Code's to run, only that tells (agents facts 2.11).
+Rule 4: a whole answer has RUN_FINISHED, which alone tells VS Code's calls (docs/wires/ai-sdk.md#ag-ui-calls).
 
-Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; agents facts by section.
+Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/ai-sdk.md#ag-ui-runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the messages of a run: those of the agent are its answer, those of sub-agents are progress.
 
 Between two messages of the agent stands a blank line where something of its own work stood between them, or nothing:
-each is a whole text (agents facts 4).
+each is a whole text (docs/wires/ai-sdk.md#activity-of-agents).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads the reasoning of a run: messages with an id, and the older thinking without one.
 
-1.0 dropped the names that begin with THINKING; agents on older packages still send them (agents facts 2.11).
+AG-UI 1.0 dropped the names in THINKING; older packages still send them (docs/wires/ai-sdk.md#ag-ui-reasoning).
 """
 
 from __future__ import annotations

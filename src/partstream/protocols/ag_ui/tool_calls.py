@@ -1,8 +1,8 @@
 """Reads the calls of a run: one with a result was run by the agent, all others are VS Code's to run.
 
-Only the end of the run tells which is which (agents facts 2.11), so that calls without a result go out at the end,
-whole and in the model's order. A call with a result never becomes a tool call of the answer: it is shown as a line of
-thinking and as data (agents facts 3), and goes back to the agent with the next request.
+Only the end of the run tells which is which (docs/wires/ai-sdk.md#ag-ui-calls), so calls without a result go out at the
+end, whole and in the model's order. A call with a result never becomes a tool call of the answer: it is shown as a line
+of thinking and as data (docs/wires/ai-sdk.md#activity-of-agents), and goes back to the agent with the next request.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _WITHOUT_EDITS: Final = "anthropic/claude-3"
 """The models before Claude 4, which refuse edits: "Context editing", section "Supported models", of Anthropic's API."""
 
 _TRIGGER_SHARE: Final = 0.7
-"""Of the input limit: before Copilot's own compaction, which begins at 0.78 to 0.82 (facts of Copilot 0.67)."""
+"""The share of the input limit. Copilot (seen in 0.67) begins its own compaction later, at 0.78 to 0.82."""
 _KEPT_TOOL_USES: Final = 5
 _CLEARED_SHARE: Final = 0.1
 _LEAST_CLEARED: Final = 5000

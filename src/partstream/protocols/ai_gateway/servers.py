@@ -9,7 +9,7 @@ from partstream.protocols.protocol import SpokenAt
 __all__ = ["SPOKEN_AT"]
 
 _SOURCE: Final = (
-    "facts ai-sdk.md, the gateway's default base URLs of the AI SDK 7, 6 and 5; recordings of @ai-sdk/gateway"
+    "docs/wires/ai-sdk.md#gateway-requests, the base URLs of AI SDK 7, 6 and 5; recordings of @ai-sdk/gateway"
 )
 
 SPOKEN_AT: Final = tuple(
