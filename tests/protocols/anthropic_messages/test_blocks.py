@@ -1,4 +1,4 @@
-"""Answers of Anthropic and of the servers that break its rules: the decisions of the facts, section 14."""
+"""Answers of Anthropic and of servers that break its rules (docs/wires/anthropic-messages.md#decisions)."""
 
 import json
 from itertools import chain
@@ -312,7 +312,7 @@ def test_an_answer_without_a_start_is_read() -> None:
 
 
 def test_a_mark_of_another_wire_ends_the_answer() -> None:
-    """[C] of the facts tolerates `[DONE]`; some proxies send it in place of `message_stop`."""
+    """Some proxies send `[DONE]` in place of `message_stop` (docs/wires/anthropic-messages.md#events)."""
     events = sse([started(), *text("Hi")])
     assert read_bytes([*events, b"data: [DONE]\n\n"]).finish.outcome is Outcome.COMPLETED
     assert read_bytes([*sse(answer(text("Hi"))), b"data: [DONE]\n\n"]).finish.outcome is Outcome.COMPLETED
@@ -389,7 +389,7 @@ def test_decision_5_a_summary_of_the_conversation_is_no_text_and_is_shown_as_an_
 
 
 def test_decision_5_calls_before_another_model_went_on_are_void() -> None:
-    """Facts 10.4; the text stays, and what follows is the other model's."""
+    """The text stays, and what follows is the other model's (docs/wires/anthropic-messages.md#fallback-models)."""
     fallback = opened("fallback", 2, **{"from": {"model": "a"}, "to": {"model": "b"}, "trigger": "refusal"})
     events = [
         *text("I look it up."),
@@ -415,7 +415,7 @@ def test_what_comes_behind_a_fallback_does_not_wait() -> None:
     assert stream.feed(delta("text_delta", 2, text="Hi"))[-1] == TextPart("Hi")
 
 
-# ---- section 8: stop reasons ----
+# ---- docs/wires/anthropic-messages.md#stop-reasons ----
 
 
 @pytest.mark.parametrize(
@@ -474,7 +474,7 @@ def test_what_the_server_took_out_of_the_conversation_is_shown() -> None:
     assert again.finish.edits == result.finish.edits
 
 
-# ---- section 9: errors ----
+# ---- docs/wires/anthropic-messages.md#errors ----
 
 
 @pytest.mark.parametrize(

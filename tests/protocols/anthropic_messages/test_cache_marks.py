@@ -1,4 +1,7 @@
-"""Where the four marks stand, by whether a model keeps the thinking of finished turns (facts 11)."""
+"""The places of the four marks, for models that keep the thinking of finished turns and for others.
+
+Source: docs/wires/anthropic-messages.md#prompt-cache.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the servers of Anthropic Messages say when something goes wrong (facts 9)."""
+"""What servers of Anthropic Messages say when something goes wrong (docs/wires/anthropic-messages.md#errors)."""
 
 import json
 from datetime import UTC, datetime

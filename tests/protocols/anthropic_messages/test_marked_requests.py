@@ -1,4 +1,4 @@
-"""Where the marks for the prompt cache stand: facts anthropic-messages.md 11."""
+"""The places of the marks for the prompt cache (docs/wires/anthropic-messages.md#prompt-cache)."""
 
 from typing import Any
 

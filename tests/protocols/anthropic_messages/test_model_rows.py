@@ -1,4 +1,4 @@
-"""What is known of Anthropic's models by their names: facts 4.1 and 10.2."""
+"""What is known of Anthropic's models by their names (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 from typing import Any
 

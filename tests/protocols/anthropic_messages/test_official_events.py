@@ -1,4 +1,7 @@
-"""What is written is valid by Anthropic's own types, strictly; `make clients` asks its helpers. Facts 1 and 2.1."""
+"""What is written is valid by Anthropic's own types, strictly; `make clients` asks its helpers.
+
+Source: docs/wires/anthropic-messages.md#events and docs/wires/anthropic-messages.md#order-of-blocks.
+"""
 
 from pydantic import TypeAdapter
 

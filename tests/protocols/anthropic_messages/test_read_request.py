@@ -1,4 +1,4 @@
-"""What clients of Anthropic Messages ask, as VS Code's own values: facts 10, serving.md 2.4 and 3.2."""
+"""Requests of clients as VS Code's own values (docs/wires/anthropic-messages.md#what-claude-code-sends)."""
 
 from base64 import b64encode
 from typing import Any

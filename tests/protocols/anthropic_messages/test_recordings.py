@@ -68,7 +68,7 @@ _STOPS = ("message_stop", "error")
 
 @all_recordings
 def test_a_recording_without_its_last_event_is_whole(recording: Recording) -> None:
-    """Decision 4: the end of the bytes behind a stop reason."""
+    """Decision 4: the bytes end after a stop reason (docs/wires/anthropic-messages.md#decisions)."""
     *lines, last = recording.lines
     assert json.loads(last)["type"] in _STOPS
     _assert_expected(read_bytes([b"\n".join(lines)], PLAIN, "jsonl"), recording.expected)
@@ -83,7 +83,7 @@ def test_a_recording_is_known_without_its_protocol(recording: Recording) -> None
 
 @all_recordings
 def test_nothing_but_tools_of_the_server_is_without_a_part(recording: Recording) -> None:
-    """Decision 5: what is no part is counted by its type."""
+    """Decision 5: what is no part is counted by its type (docs/wires/anthropic-messages.md#decisions)."""
     result = read_bytes([recording.path.read_bytes()], PLAIN, "jsonl")
     kinds = {one.type for one in result.outputs if isinstance(one, Unmapped)}
     assert all(kind.endswith(("_tool_use", "_tool_result")) or kind == "compaction" for kind in kinds)

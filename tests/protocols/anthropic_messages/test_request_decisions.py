@@ -1,6 +1,6 @@
 """The decisions on requests of Anthropic Messages, each by its number; those on answers stand beside their reader.
 
-Decision 7 and 8 have a part that shows only in what a server is sent again: tests/upstreams/test_messages_refusals.py.
+A part of decisions 7 and 8 shows only in repeated requests: tests/upstreams/test_messages_refusals.py.
 """
 
 import re

@@ -1,5 +1,5 @@
 """Rounds of a conversation with a served Anthropic that refuses as the real one does, and thinking that crosses a
-client of this wire on its way back to another server: facts 4.2, decision 7."""
+client of this wire on its way back to another server (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
 
 import json
 from collections.abc import Iterator

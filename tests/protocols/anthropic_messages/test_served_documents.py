@@ -1,4 +1,7 @@
-"""What a served Anthropic has beside answers: models with capabilities, one model, and counts (facts 12)."""
+"""What a served Anthropic has beside answers: models with capabilities, one model, and counts.
+
+Source: docs/wires/anthropic-messages.md#models-and-counting.
+"""
 
 from typing import Any
 

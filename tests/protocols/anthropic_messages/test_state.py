@@ -137,14 +137,14 @@ def test_where_thinking_is_no_part_nothing_goes_back(mode: ThinkingMode) -> None
     assert result.metadata == []
 
 
-# ---- section 5: what goes back of the server's tools ----
+# ---- what goes back of the server's tools: docs/wires/anthropic-messages.md#server-tools ----
 
 SEARCH: list[Event] = call('{"query": "x"}', kind="server_tool_use", call_id="srvtoolu_1", name="web_search")
 FOUND = {"tool_use_id": "srvtoolu_1", "content": [{"type": "web_search_result", "encrypted_content": "e"}]}
 
 
 def test_a_server_tool_that_waits_for_a_tool_of_ours_goes_back_as_it_came() -> None:
-    """Section 5.2: its result stands at the beginning of the next answer."""
+    """Its result comes at the beginning of the next answer (docs/wires/anthropic-messages.md#mixed-turns)."""
     first = read(answer(SEARCH, call("{}", index=1), reason="tool_use"))
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
     assert _blocks(first) == [search]
@@ -154,7 +154,7 @@ def test_a_server_tool_that_waits_for_a_tool_of_ours_goes_back_as_it_came() -> N
 
 
 def test_a_call_from_code_keeps_who_called_it_and_the_container() -> None:
-    """Section 5.3: without the container the next request is refused."""
+    """Without the container the next request is refused (docs/wires/anthropic-messages.md#containers)."""
     caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
     container = {"id": "container_1", "expires_at": "2026-08-01T00:00:00Z"}
     roll = {"type": "tool_use", "id": "toolu_1", "name": "roll", "input": {}, "caller": caller}
@@ -285,13 +285,13 @@ def test_an_answer_that_breaks_keeps_the_tokens_of_its_beginning() -> None:
 
 
 def test_decision_6_the_numbers_of_the_beginning_count_where_the_end_says_none() -> None:
-    """Facts 1: a `message_delta` may have no usage."""
+    """A `message_delta` may have no usage (docs/wires/anthropic-messages.md#events)."""
     usage = _usage({"input_tokens": 7, "output_tokens": 1}, OMIT)
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens) == (7, 1)
 
 
-# ---- section 6: citations ----
+# ---- docs/wires/anthropic-messages.md#citations ----
 
 PAGE = {
     "type": "web_search_result_location",

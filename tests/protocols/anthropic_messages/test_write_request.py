@@ -36,7 +36,7 @@ def budget(tokens: int) -> dict[str, Any]:
     return {"type": "enabled", "budget_tokens": tokens, "display": "summarized"}
 
 
-# ---- thinking: facts 4.1 ----
+# ---- thinking: docs/wires/anthropic-messages.md#thinking-by-model ----
 
 THINKING: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, str | None]] = {
     "it decides itself and shows it": (OPUS_5, {}, SHOWN, None),
@@ -143,7 +143,7 @@ def test_a_call_that_has_to_be_made_wins_over_thinking_with_a_budget():
     assert body_of(HI, **asked)["thinking"] == SHOWN
 
 
-# ---- sampling: facts 4.1 ----
+# ---- sampling: docs/wires/anthropic-messages.md#thinking-by-model ----
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_sampling_parameters_are_left_out_where_the_model_refuses_them(
     assert "top_p" not in low
 
 
-# ---- how long an answer may be: facts 10.2 ----
+# ---- how long an answer may be: docs/wires/anthropic-messages.md#output-limit ----
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_server_that_reserves_the_answer_gets_what_the_prompt_leaves(tokens: i
     assert body["max_tokens"] == limit
 
 
-# ---- betas and context editing: facts 10.3 ----
+# ---- betas and context editing: docs/wires/anthropic-messages.md#betas ----
 
 CLEARED = {
     "type": "clear_tool_uses_20250919",
@@ -287,7 +287,7 @@ def test_a_beta_is_named_only_with_its_feature(model: str, options: dict[str, An
     assert request.headers["anthropic-version"] == "2023-06-01"
 
 
-# ---- tools: facts 10.2 ----
+# ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----
 
 
 def test_tools_are_named_described_and_take_an_object():
@@ -384,7 +384,7 @@ def test_fields_of_a_person_win():
     assert ("thinking" in body, body["service_tier"]) == (False, "standard_only")
 
 
-# ---- servers, keys and platforms: facts 12 ----
+# ---- servers, keys and platforms: docs/wires/anthropic-messages.md#servers ----
 
 
 def test_the_names_of_servers_in_settings_are_those_with_rules():

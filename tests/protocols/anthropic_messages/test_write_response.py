@@ -1,4 +1,8 @@
-"""An answer as Anthropic's own server gives it: order, blocks, signatures, tokens, errors (facts 1, 2.1, 7, 8, 9)."""
+"""An answer as Anthropic's own server gives it: order, blocks, signatures, tokens, errors.
+
+Source: docs/wires/anthropic-messages.md#order-of-blocks, docs/wires/anthropic-messages.md#usage and
+docs/wires/anthropic-messages.md#errors.
+"""
 
 import json
 from typing import Any
@@ -166,7 +170,7 @@ def test_state_without_thinking_is_sealed_into_a_redacted_block():
 
 
 def test_a_signature_of_another_text_is_sealed():
-    """Text that began while the thought was open closed its block: facts 2.2, llama.cpp."""
+    """Text that began while the thought was open closed its block (docs/wires/anthropic-messages.md#servers)."""
     blocks = content(ThinkingPart("Hm."), TextPart("Well"), ThinkingPart("", None, {ITEMS: [block_item(THOUGHT)]}))
     assert [block["type"] for block in blocks] == ["thinking", "text", "redacted_thinking"]
     assert blocks[0]["signature"] == UNSIGNED

@@ -1,4 +1,7 @@
-"""A request as Anthropic's prompt cache sees it: order, marks, and what makes it forget (facts 11)."""
+"""A request as Anthropic's prompt cache sees it: order, marks, and what spoils it.
+
+Source: docs/wires/anthropic-messages.md#prompt-cache.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a served Anthropic refuses, in the words of the real one: facts 4, 5, 9, 10 and 11."""
+"""What a served Anthropic refuses, in the words of the real one (docs/wires/anthropic-messages.md)."""
 
 from contextlib import suppress
 from copy import deepcopy

@@ -1,4 +1,7 @@
-"""Thinking that comes back changed, at another place or not at all is refused: facts 4.2, decision 7."""
+"""Thinking that comes back changed, at another place or not at all is refused.
+
+Source: docs/wires/anthropic-messages.md#thinking-that-goes-back.
+"""
 
 from typing import Any
 

@@ -10,7 +10,7 @@ from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
 __all__ = ["PROTOCOL"]
 
 
-# Facts 1: the wire has no `[DONE]`; proxies add it behind `message_stop`, or in its place.
+# Only proxies send `[DONE]`, after `message_stop` or in its place (docs/wires/anthropic-messages.md#events).
 PROTOCOL: Final = Protocol(
     name="anthropic-messages",
     read_response=loaded("partstream.protocols.anthropic_messages.read_response", "READ_RESPONSE"),

@@ -1,4 +1,4 @@
-"""How long an answer may be: `max_tokens`, which every request has to say; source: facts anthropic-messages.md 10.2."""
+"""How long an answer may be: `max_tokens`, required in a request (docs/wires/anthropic-messages.md#output-limit)."""
 
 from __future__ import annotations
 

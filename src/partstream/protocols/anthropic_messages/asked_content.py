@@ -1,7 +1,7 @@
 """Reads the content of the user's messages: text, images, documents, search results, and results of tools.
 
-Source: `anthropic` 2.12.0, `types/*_block_param.py`; facts 6 and 10.2. A mark for the prompt cache says nothing of what
-is said, and is passed over.
+Source: `anthropic` 2.12.0, `types/*_block_param.py`; docs/wires/anthropic-messages.md#images-and-files and
+docs/wires/anthropic-messages.md#tool-results. A mark for the prompt cache is no content, and is skipped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the system prompt and the messages of a request.
 
-Source: `anthropic` 2.12.0, `types/message_param.py`; facts 10.2. A message may be the system's own, as Claude Code
-sends it (serving.md 2.4).
+Source: `anthropic` 2.12.0, `types/message_param.py`; docs/wires/anthropic-messages.md#messages. A message may have the
+role `system`: Claude Code sends such messages (docs/wires/anthropic-messages.md#what-claude-code-sends).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["read_messages", "read_system"]
 
 _BILLING: Final = "x-anthropic-billing-header:"
-"""What the first text of Claude Code's system prompt begins with. It says nothing to a model and changes with every
-version of the client, which would spoil the prompt caches of other servers (serving.md 2.4)."""
+"""How Claude Code's system prompt begins: a text that changes with each version, means nothing to a model, and would
+spoil the prompt caches of other servers (docs/wires/anthropic-messages.md#what-claude-code-sends)."""
 
 
 def read_system(value: object, counts: Counts) -> tuple[ChatMessage, ...]:

@@ -1,6 +1,6 @@
 """Reads how a request wants the model to think: as a level of effort, which every wire has a word for.
 
-Facts 4.1. How thinking is shown (`display`) is read by the writer of the response.
+Source: docs/wires/anthropic-messages.md#thinking-by-model. The writer of the response reads `display`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the tools of a request, and which of them the model may or must call.
 
 Source: `anthropic` 2.12.0, `types/tool_param.py` and `types/tool_choice_param.py`. A tool with a dated type is one that
-the server runs, or that only its own models were taught: it has no schema, and is counted (facts 5).
+the server runs, or that only its own models were taught: it has no schema, and is counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The header `anthropic-beta`: a beta is named only when its feature is in the body; source: facts 10.3.
+"""The header `anthropic-beta`, which names a beta only with its feature (docs/wires/anthropic-messages.md#betas).
 
 Anthropic refuses names that it does not know, so that a name without its feature is a risk without a use.
 """

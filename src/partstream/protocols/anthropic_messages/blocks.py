@@ -1,7 +1,8 @@
 """The blocks of one answer: what came of each, and which of them a delta means.
 
-Facts 2.1: a server opens and closes one block after the other. Facts 2.2: others leave blocks open until the end, close
-them twice, or stream into blocks that nothing opened. So blocks are found by their index and by what a delta holds.
+Anthropic opens and closes one block after the other. Other servers leave blocks open until the end, close them twice,
+or stream into blocks that nothing opened (docs/wires/anthropic-messages.md#deviations-of-servers). So blocks are found
+by their index and by what a delta holds.
 """
 
 from __future__ import annotations
@@ -144,8 +145,7 @@ class Blocks:
     def close_unsigned(self) -> list[Block]:
         """Closes open thinking that gets no signature, because something else follows it, and returns it.
 
-        llama.cpp closes nothing before the end (facts 2.2). The thinking stood before what follows all the same, and
-        goes back there.
+        llama.cpp closes nothing before the end. The thinking still came before what follows, and goes back there.
         """
         closed = []
         for index, block in self._unsigned:

@@ -1,12 +1,12 @@
-"""Marks the places of a request behind which the prompt cache is written and read; source: facts 11.
+"""Marks where the prompt cache is written and read (docs/wires/anthropic-messages.md#prompt-cache).
 
 Four marks, which is all that a server takes: behind the tools, behind the system prompt, behind what the request before
 this one ended with, and behind what this one ends with. The third stands exactly where the request before wrote its
 fourth, so that reading never depends on how many blocks a server looks back.
 
-Some models forget the thinking of a turn that is finished (facts 4.1): with the next question, all that follows the
-question before it is another prompt. There a mark behind that question takes the place of the one behind the tools,
-which the one behind the system prompt holds too.
+Some models forget the thinking of a finished turn (docs/wires/anthropic-messages.md#thinking-by-model): with the next
+question, all that follows the question before it is another prompt. There a mark after that question replaces the mark
+after the tools, which the mark after the system prompt covers too.
 """
 
 from __future__ import annotations

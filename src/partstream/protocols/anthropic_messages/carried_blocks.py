@@ -1,8 +1,8 @@
 """What a server wants back of its answer: the shape of the items that carry blocks through the conversation.
 
-Thinking goes back verbatim and at its place, or the request is refused (facts 4.2); blocks of tools that the server ran
-itself go back in pairs or not at all (facts 5). So an item holds the whole block as the server would take it, with the
-fields in the order in which they came. The items of one answer stand, in order, in the metadata of its thinking
+Thinking goes back verbatim, or is refused (docs/wires/anthropic-messages.md#thinking-that-goes-back); blocks of tools
+that the server ran itself go back in pairs or not at all. So an item holds the whole block as the server would take it,
+its fields in the order in which they came. The items of an answer lie, in order, in the metadata of its thinking
 (:data:`partstream.conversation.reasoning.ITEMS`), and come back in requests to the same upstream and model as the
 pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
 
@@ -11,10 +11,10 @@ pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of t
     {"type": "content-block", "toolCallId": ID, "fields": {...}}     what the `tool_use` block with this id, as the
                                                                      server knows it, has beside id, name and input
     {"type": "content-block", "container": {"id": ID}}               the container of the answer, whose id the next
-                                                                     request repeats (facts 5.3); the last one counts
+                                                                     request repeats; the last one counts
 
-What stands before the last block of the type `fallback` is another model's: its thinking and the calls of its client
-tools do not go back (facts 10.4).
+What comes before the last block of the type `fallback` is another model's: its thinking and its client calls do not go
+back (docs/wires/anthropic-messages.md#fallback-models).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def call_item(call_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The item that carries further fields of a `tool_use` block, such as its `caller` (facts 5)."""
+    """The item that carries further fields of a `tool_use` block, such as its `caller`."""
     return {"type": ITEM_TYPE, TOOL_CALL_ID: call_id, FIELDS: dict(fields)}
 
 

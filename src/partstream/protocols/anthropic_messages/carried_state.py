@@ -1,4 +1,4 @@
-"""Collects what a server wants back of one answer, and hands it out at its place (facts 4.2, 5)."""
+"""Collects what goes back of an answer, in its place (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CarriedState:
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
     def _leave_out_pairs(self, outputs: list[StreamOutput]) -> None:
-        """Leaves out calls of the server's tools with their results: half a pair is refused (facts 5.5)."""
+        """Leaves out whole pairs of the server's blocks (docs/wires/anthropic-messages.md#pairs-of-server-blocks)."""
         called, answered = ({*_ids(self._waiting, field)} for field in ("id", "tool_use_id"))
         pairs = called & answered
         kept: list[_Item] = []

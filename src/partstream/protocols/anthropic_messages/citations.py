@@ -1,4 +1,4 @@
-"""Reads the citations of text blocks (facts 6); :mod:`partstream.protocols.citations` renders them."""
+"""Reads citations (docs/wires/anthropic-messages.md#citations); :mod:`partstream.protocols.citations` renders them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets the server shorten a conversation by itself; source: facts anthropic-messages.md 10.3.
+"""Lets the server shorten a conversation by itself (docs/wires/anthropic-messages.md#betas).
 
 A window below a million tokens fills within one long turn of an agent, and old results of tools are most of it. What
 was taken out, the answer says.

@@ -1,4 +1,4 @@
-"""The endpoint that counts a request before it is sent; source: facts anthropic-messages.md 12."""
+"""Counts a request before it is sent (docs/wires/anthropic-messages.md#models-and-counting)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Envelope:
     Attributes:
         response_id: The server's id of the message, or None. Of several after pauses, the last.
         model: The server's name of the model that answers, or None.
-        container: The container of the server's tools; empty without one. The next request repeats its id (facts 5.3).
+        container: The container of the server's tools, whose id the next request repeats; empty without one.
     """
 
     __slots__ = ("_earlier_edits", "_edits", "_is_begun", "container", "model", "response_id")
@@ -45,8 +45,8 @@ class Envelope:
             is_empty: Whether no block has come yet.
 
         Returns:
-            Whether the message begins with it: LiteLLM sends it twice, with the same id (facts 2.2). Of another message
-            in the middle of one, the error.
+            Whether the message begins with it: LiteLLM sends it twice, with the same id. The error, where
+            another message begins in the middle of one.
         """
         given = identifier(message, "id")
         if self._is_begun:

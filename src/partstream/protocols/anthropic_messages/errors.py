@@ -1,4 +1,4 @@
-"""What servers of this wire say when something goes wrong, beside what all servers say (facts 9)."""
+"""Failures in the words of this wire, beside those of all wires (docs/wires/anthropic-messages.md#errors)."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _NO_CREDIT: Final = re.compile(
     r"credit balance is too low|reached your specified (?:API|workspace API) usage limits|spend(?:ing)? limit",
     re.IGNORECASE,
 )
-"""Sentences for money that is used up, under 400 or 429 and the type of any other mistake: no attempt helps (facts 9).
-So they get the code that the server has for it under 402."""
+"""Sentences for money that is used up, under 400 or 429 and the type of any other mistake: no attempt helps
+(docs/wires/anthropic-messages.md#errors). So they get the code that the server has for it under 402."""
 
 
 def _read_body(document: Any) -> ErrorBody:
@@ -84,7 +84,7 @@ _REFUSED_STATE: Final = re.compile(
     re.IGNORECASE,
 )
 """Sentences for blocks that went back and are refused: they are of another account, changed, without a signature, the
-last of their message, or half a pair (facts 4.2, 5)."""
+last of their message, or half a pair (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
 
 
 def _refused(error: UpstreamError) -> Carried:

@@ -1,4 +1,4 @@
-"""What the words of `stop_reason` mean (facts 8). Whether calls were handed out decides, not the word."""
+"""The meaning of `stop_reason` (docs/wires/anthropic-messages.md#stop-reasons), for answers with and without calls."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StopReason:
         """The finish reason of an answer.
 
         Args:
-            has_calls: Whether calls were handed out: LiteLLM says `end_turn` with them (facts 2.2).
+            has_calls: Whether calls were handed out: LiteLLM says `end_turn` with them.
         """
         unified = self.unified
         if has_calls and unified not in _CUT:

@@ -1,4 +1,4 @@
-"""Holds calls back, and what follows them, until no other model can take the answer over (facts 10.4).
+"""Holds calls, and what follows, until no other model takes over (docs/wires/anthropic-messages.md#fallback-models).
 
 With `fallbacks`, a filter may stop a model behind a whole call; another model goes on then, and the call is void. No
 part overtakes another: what comes behind a call waits with it. Calls are the last blocks of nearly all answers.

@@ -1,4 +1,4 @@
-"""Writes texts, images and files as the content blocks of a request; source: facts anthropic-messages.md 6, 10.2.
+"""Writes texts, images and files as content blocks (docs/wires/anthropic-messages.md#images-and-files).
 
 A text of white space alone is no block: servers refuse it, and gateways refuse the request behind it for ever.
 """

@@ -1,4 +1,4 @@
-"""Writes turns as messages; source: facts anthropic-messages.md 10.2.
+"""Writes turns as messages (docs/wires/anthropic-messages.md#messages).
 
 User and assistant take turns, beginning and ending with the user; all results of an answer stand first in the message
 behind it. Servers other than Anthropic's refuse what is not merged, so everything is merged here.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTINUE", "NO_BEGINNING", "WrittenConversation", "write_conversation"]
 
 CONTINUE: Final = "Please continue."
-"""What the user says behind a last answer: models refuse to go on with it (facts 10.2)."""
+"""The user's text after a last answer, which models refuse (docs/wires/anthropic-messages.md#messages)."""
 NO_BEGINNING: Final = "[The beginning of the conversation is missing.]"
 """What the user says before a first answer: the first message has to be a user's."""
 
@@ -39,7 +39,7 @@ class WrittenConversation(NamedTuple):
     Attributes:
         system: The text of the system messages at the beginning; empty for none.
         messages: The messages.
-        container: The id of the container that the last answer ran code in, or None (facts 5.3).
+        container: The id of the container that the last answer ran code in, or None.
     """
 
     system: str
@@ -158,10 +158,10 @@ def _merged(messages: Iterable[Wire]) -> list[Wire]:
 
 
 def _keeping_results_alone(messages: Sequence[Wire]) -> list[Wire]:
-    """The messages; one behind an answer in which a tool of the server waits holds nothing but results (facts 5.2).
+    """The messages, where one that follows a waiting tool of the server holds results alone.
 
-    Whatever else the user says there would end the turn, and the waiting call would be refused for want of a result.
-    So it stands inside the last result, where the model reads it too.
+    Other content ends the turn, and the waiting call is refused (docs/wires/anthropic-messages.md#mixed-turns). So it
+    goes into the last result, where the model reads it too.
     """
     kept: list[Wire] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Which header carries the key: one of two, and never both, which Anthropic refuses; source: facts, and 12.1."""
+"""The header of the key: both together are refused (docs/wires/anthropic-messages.md#endpoints-and-headers)."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ class Message:
     def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> Sink | None:
         """Adds to a block, and offers the short way for more of the same.
 
-        A delta goes by its own kind, and not by that of the block at its index: LiteLLM streams thinking into a block
-        of text, and claude-code-router into blocks that are closed (facts 2.2).
+        The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of
+        text, and claude-code-router into blocks that are closed.
         """
         kind = text(delta, "type")
         row = DELTAS.get(kind)
@@ -100,7 +100,7 @@ class Message:
             return None
         block = self._blocks.find(place, row.channel)
         if block is None:
-            if not delta.get(row.field):  # LiteLLM before vLLM sends empty arguments in place of text (facts 2.2)
+            if not delta.get(row.field):  # LiteLLM in front of vLLM sends empty arguments in place of text
                 return None
             block = self._open(place, row.channel, {})
         if row.channel is Channel.TEXT:
@@ -114,13 +114,13 @@ class Message:
         self._close_all(self._blocks.close(place), outputs)
 
     def whole(self, wires: list[Wire], outputs: _Outputs) -> None:
-        """Takes blocks that came whole, in `message_start` (facts 2.3) or in a document."""
+        """Takes whole blocks: of a document, or (docs/wires/anthropic-messages.md#blocks-in-message_start)."""
         for place, wire in enumerate(wires):
             self.start(place, wire, outputs)
             self.stop(place, outputs)
 
     def close(self, outputs: _Outputs) -> None:
-        """Closes what is still open: llama.cpp closes nothing before the end (facts 2.2)."""
+        """Closes open blocks: llama.cpp closes none before the end (docs/wires/anthropic-messages.md#servers)."""
         self._close_all(self._blocks.close_all(), outputs)
 
     def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
@@ -177,7 +177,7 @@ def _compacted(message: Message, block: Block, outputs: _Outputs) -> None:
 
 
 def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
-    """Another model goes on: the calls of the one before it are void (facts 10.4)."""
+    """Another model goes on: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
     message.other_model = identifier(mapping(block.wire, "to"), "model") or message.other_model
     message.held.drop_calls()
 

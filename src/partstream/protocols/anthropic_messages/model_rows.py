@@ -1,6 +1,6 @@
-"""What each of Anthropic's own models takes, by the name of its line: facts 4.1, 8, 10.2, 11 and 12.
+"""What Anthropic's own models take, line by line (docs/wires/anthropic-messages.md#thinking-by-model).
 
-The replay upstream refuses and bills by these rows; the writer of requests goes by what a server lists, and by them
+The replay upstream refuses and bills by these rows. The writer of requests uses what a server lists, and these rows
 where it lists nothing (:mod:`partstream.protocols.anthropic_messages.model_table`).
 """
 

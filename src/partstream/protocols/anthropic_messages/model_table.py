@@ -1,4 +1,4 @@
-"""What a model takes in a request: by its server's list, else by its name (facts 4.1).
+"""What a model takes: by its server's list, else by its name (docs/wires/anthropic-messages.md#models-and-counting).
 
 The rows of the models themselves are in :mod:`.model_rows`; here are those that are older, or newer than the rows.
 
@@ -27,7 +27,7 @@ MILLION: Final = 1_000_000
 
 
 class Sampling(Enum):
-    """Whether a model takes `temperature`, `top_p` and `top_k` (facts 4.1)."""
+    """Whether a model takes `temperature`, `top_p` and `top_k` (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
     TAKEN = auto()
     NOT_WHILE_THINKING = auto()
@@ -47,9 +47,9 @@ class Abilities:
         sampling: Whether it takes sampling parameters.
         max_tokens: The most tokens of an answer; None where nobody knows.
         window: The most tokens of prompt and answer together; None where nobody knows.
-        reserves: Whether the prompt and `max_tokens` together have to fit into the window (facts 9).
+        reserves: Whether the prompt and `max_tokens` together have to fit into the window.
         interleaves_by_beta: Whether it thinks between calls only when a beta asks for it.
-        takes_system_turns: Whether messages of the role `system` may stand between others (facts 10.2).
+        takes_system_turns: Whether `system` may come between others (docs/wires/anthropic-messages.md#system-messages).
         keeps_thinking: Whether the thinking of finished turns stays in the prompt.
         edits: What its server can do to shorten a conversation; None where nobody knows.
     """

@@ -1,4 +1,4 @@
-"""The fields that servers of this wire refuse, and what takes their place; source: facts anthropic-messages.md 4.1, 9.
+"""The fields that servers of this wire refuse, and what takes their place.
 
 Beside the table of fields there are three refusals that no field alone says: a form of thinking, which another takes
 the place of; an answer that may not be so long; and a beta, whose feature goes with it.
@@ -28,7 +28,7 @@ __all__ = ["LEAVE_OUT", "OPTIONAL_FIELDS", "REFUSED_FIELDS"]
 _MARKS: Final = ("system[].cache_control", "tools[].cache_control", "messages[].content[].cache_control")
 
 OPTIONAL_FIELDS: Final = (
-    # Facts 11: where one mark is refused, so are all.
+    # Where one mark is refused, so are all (docs/wires/anthropic-messages.md#prompt-cache).
     *(OptionalField(path) for path in _MARKS),
     OptionalField("thinking.display", is_word=True),
     OptionalField("thinking", is_word=True),
@@ -38,7 +38,7 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("output_config"),
     OptionalField("context_management"),
     OptionalField("container", is_word=True),
-    # Facts 10.2: a forced choice is refused beside a budget, and by some models always.
+    # Refused beside a budget, and by some models always (docs/wires/anthropic-messages.md#tools-and-tool-choice).
     OptionalField("tool_choice.disable_parallel_tool_use"),
     OptionalField("tool_choice", instead={"type": "auto"}),
     OptionalField("messages[].content[].is_error"),
@@ -77,11 +77,11 @@ _FORMS: Final = tuple(
     )
     for form in ("enabled", "disabled", "adaptive")
 )
-"""The three refusals of a form of thinking (facts 4.1), by the names under which they are remembered. Servers that
-check a request by its types name the tag that they do not know."""
+"""The three refusals of a form of thinking (docs/wires/anthropic-messages.md#thinking-by-model), by the names under
+which they are remembered. Servers that check a request by its types name the tag that they do not know."""
 
 _TOO_MANY: Final = re.compile(r"max_tokens: (?P<asked>\d+) > (?P<most>\d+), which is the maximum allowed")
-"""Facts 9: the longest answer of a model, in a refusal of a longer one."""
+"""The longest answer, in a refusal (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
 def _said(error: UpstreamError) -> str:
@@ -137,7 +137,7 @@ def _leave_out(request: WireRequest, names: Collection[str]) -> WireRequest:
 
 
 def _in_another_form(body: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
-    """The body with thinking in the form that is not refused; without any where none is left (facts 4.1)."""
+    """The body with thinking in the form that is not refused; without any where none is left."""
     form = _type_of_thinking(body)
     if f"thinking:{form}" not in names:
         return body

@@ -1,4 +1,4 @@
-"""Where a request names the model, and where its version and betas stand, on each platform; source: facts 12."""
+"""The places of model, version and betas on each platform (docs/wires/anthropic-messages.md#platforms)."""
 
 from __future__ import annotations
 

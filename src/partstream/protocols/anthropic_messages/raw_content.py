@@ -21,9 +21,9 @@ def raw_block(block: Block) -> Wire | None:
 
 
 def input_of(block: Block) -> dict[str, Any] | None:
-    """The arguments of a call: those of the deltas, else those of its start, else `{}` (facts 3).
+    """The arguments of a call: those of the deltas, else those of its start, else `{}`.
 
-    None where they are no JSON object.
+    None where they are no JSON object (docs/wires/anthropic-messages.md#arguments-of-calls).
     """
     given, streamed = block.wire.get("input"), block.text
     if streamed.strip():

@@ -5,7 +5,7 @@ is an option of the model, and goes on under its name; what a client wants of th
 tool of an unknown type, is counted in :attr:`partstream.outputs.Asked.unmapped` and fails no request.
 
 Source: `anthropic` 2.12.0, `types/message_create_params.py` and `types/beta/message_create_params.py`; what real
-clients send beside it is in serving.md 2.3, 2.4 and 3.2.
+clients send beside it is in docs/wires/anthropic-messages.md#what-claude-code-sends.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Rule 3: nothing is checked against a schema. What is missing, null or of another
 counted as :class:`Unmapped`.
 Rule 4: an answer is whole with `message_stop`, or with a stop reason and the end of the bytes.
 
-Source: facts of the Messages API and of the servers that speak it, by section; recordings of Anthropic's server.
+Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class MessagesStream:
         self._enter(State.FINISHED)
 
     def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Counts an event of a kind that nobody knows yet: "new event types may be added" (facts 1)."""
+        """Counts an event of a kind that was added later (docs/wires/anthropic-messages.md#events)."""
         if self._state is State.ENDED:
             raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
         if self._state is State.FINISHED:
@@ -253,7 +253,7 @@ EVENTS: Final[dict[str, Row]] = {
     "message_delta": Row(EventKind.REPORT, MessagesStream._message_delta),
     "message_stop": Row(EventKind.TERMINAL, MessagesStream._message_stop),
     "ping": Row(EventKind.SILENT, _nothing),
-    # The last event where it comes: vLLM sends no `message_stop` behind it (facts 2.2).
+    # It is always the last event: vLLM sends no `message_stop` after it.
     "error": Row(EventKind.TERMINAL, MessagesStream._error),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""

@@ -1,4 +1,4 @@
-"""What a caller may choose for a request, under whatever name, as fields of a body; source: facts 10.1."""
+"""The options of a caller, under whatever name, as fields (docs/wires/anthropic-messages.md#request-fields)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def options_of(request: ChatRequest) -> ChosenOptions:
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
-    """Only a schema has a form here: facts 10.1."""
+    """The format of an answer; only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
     if asked.schema is None:
         return {}
     return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}

@@ -1,4 +1,4 @@
-"""Asks a model to think, in the form that it takes; source: facts anthropic-messages.md 4.1, 4.2, 10.2."""
+"""Asks a model to think, in a form that it takes (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NO_EFFORT: Final = "none"
 _LADDER: Final = (NO_EFFORT, "minimal", "low", "medium", "high", "xhigh", "max")
 _BUDGETS: Final = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
 _USUAL_BUDGET: Final = _BUDGETS["high"]
-"""The tokens of thinking for each effort, for models that know none; no effort means `high` (facts 4.1)."""
+"""The tokens of thinking for each effort, for models without one; no effort means `high`."""
 
 SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95
-"""The least `top_p` beside thinking (facts 4.1)."""
+"""The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _form(choice: ThinkingChoice) -> ThinkingAs | None:
 
 
 def _may_think(choice: ThinkingChoice) -> bool:
-    """Whether what goes back allows thinking: some servers refuse it beside calls made without it (facts 4.2)."""
+    """Whether earlier answers allow thinking (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
     answers = [message["content"] for message in choice.messages if message["role"] == "assistant"]
     lacks = any(
         any(block["type"] == "tool_use" for block in content) and not any(map(is_thinking, content))
@@ -117,8 +117,8 @@ _AS: Final = {ThinkingForm.ADAPTIVE: ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: T
 
 
 def _fits_budget(choice: ThinkingChoice) -> bool:
-    """Whether thinking with a budget is possible at all: not beside a forced call (facts 10.2), not behind an answer
-    that was begun without thinking (facts 4.2), and not in an answer too short for it."""
+    """Whether a budget fits: not beside a forced call (docs/wires/anthropic-messages.md#tools-and-tool-choice), not
+    after an answer that began without thinking, and not in an answer too short for it."""
     if choice.must_call or budget_of(choice) < LEAST_BUDGET:
         return False
     return not choice.abilities.is_claude or _has_begun_with_thinking(choice.messages)
@@ -152,7 +152,7 @@ def _enabled(choice: ThinkingChoice) -> Wire:
 
 
 def _disabled(_choice: ThinkingChoice) -> Wire:
-    return {"type": "disabled"}  # facts 4.1: `display` beside it is refused
+    return {"type": "disabled"}  # `display` beside it is refused
 
 
 _FORMS: Final = {ThinkingAs.ADAPTIVE: _adaptive, ThinkingAs.ENABLED: _enabled, ThinkingAs.DISABLED: _disabled}
@@ -162,7 +162,7 @@ def _effort(choice: ThinkingChoice, form: ThinkingAs | None) -> str | None:
     """The level of effort in the server's words; None for saying nothing of it."""
     word = choice.effort
     if word is None or form is ThinkingAs.DISABLED or choice.own.thinking_as is ThinkingAs.OFF:
-        return None  # facts 4.1: a model may refuse high levels beside `disabled`
+        return None  # Opus 5 refuses high levels beside `disabled` (docs/wires/anthropic-messages.md#thinking-by-model)
     known = choice.abilities.efforts
     if known is None:
         return choice.rules.efforts.get(word, word) if choice.rules.takes_effort and word != NO_EFFORT else None
@@ -186,7 +186,7 @@ def asks_to_think(body: Mapping[str, Any]) -> bool:
 
 
 def without_refused_sampling(body: Mapping[str, Any], abilities: Abilities) -> dict[str, Any]:
-    """The body without the sampling parameters that the model refuses (facts 4.1)."""
+    """The body without the sampling parameters that the model refuses."""
     if abilities.sampling is Sampling.TAKEN:
         return dict(body)
     if abilities.sampling is Sampling.NOT_WHILE_THINKING and not asks_to_think(body):

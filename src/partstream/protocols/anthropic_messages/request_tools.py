@@ -1,4 +1,4 @@
-"""Writes the tools of a request, and whether one must be called; source: facts anthropic-messages.md 10.2."""
+"""Writes tools and the choice among them (docs/wires/anthropic-messages.md#tools-and-tool-choice)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The request that goes on with an answer that the server paused (facts 5.4)."""
+"""The request that continues a paused answer (docs/wires/anthropic-messages.md#paused-answers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the blocks of an earlier answer back into its message, verbatim (facts 4.2, 5, 10.4).
+"""Puts blocks of an earlier answer back, verbatim (docs/wires/anthropic-messages.md#thinking-that-goes-back).
 
 A server takes its thinking back only unmodified, in order, and before what it led to; it takes the blocks of its own
 tools back in pairs; and what stands before a change of the model is not the answer's any more.
@@ -81,7 +81,7 @@ def _ended(blocks: Sequence[Wire]) -> list[Wire]:
 
 
 def _since_fallback(blocks: list[Wire]) -> list[Wire]:
-    """The blocks without the thinking that stands before the last change of the model (facts 10.4)."""
+    """The blocks without thinking before the last change (docs/wires/anthropic-messages.md#fallback-models)."""
     changes = [index for index, block in enumerate(blocks) if block["type"] == FALLBACK]
     last = changes[-1] if changes else 0
     return [block for index, block in enumerate(blocks) if index >= last or not is_thinking(block)]
@@ -120,7 +120,7 @@ def paired(messages: Iterable[Wire]) -> list[Wire]:
     """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
 
     A call of the last answer may stand alone where results of the client's tools follow it: the server runs it when
-    they have come, and its result begins the next answer (facts 5.2).
+    they have come, and its result begins the next answer (docs/wires/anthropic-messages.md#mixed-turns).
     """
     listed = list(messages)
     answers = [message for message in listed if message["role"] == "assistant"]

@@ -1,8 +1,8 @@
 """The state of thinking that this wire has no block for, in the two fields that clients give back as they are.
 
-Clients give back thinking blocks and redacted ones unchanged, as Anthropic demands it (facts 4.2). So the state of
-other protocols, and who gave the state, stand sealed in the `signature` of a thinking block or, where nothing of the
-thinking is shown, in the `data` of a redacted one. Clients that turn the one block into the other lose nothing by it.
+Clients give thinking blocks back unchanged (docs/wires/anthropic-messages.md#thinking-that-goes-back). So the state of
+other protocols, and who gave it, are sealed in the `signature` of a thinking block or, where no thinking is shown, in
+the `data` of a redacted one. Clients that turn the one block into the other lose nothing by it.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> 
 
 
 UNSIGNED: Final = NO_STATE
-"""The signature of thinking without any state: some clients throw away thinking that has none (serving.md 3.3)."""
+"""The signature of thinking without any state: some clients discard thinking that has none."""

@@ -1,4 +1,4 @@
-"""What a server of this wire has beside answers: its models, one of them, and the tokens of a request (facts 12).
+"""The models of a server of this wire, and its counts (docs/wires/anthropic-messages.md#models-and-counting).
 
 Source: `anthropic` 2.12.0, `types/message_tokens_count.py`; of the models :mod:`partstream.protocols.model_documents`.
 """
@@ -24,7 +24,7 @@ __all__ = ["DOCUMENTS", "PREFIX"]
 
 PREFIX: Final = "anthropic/"
 """Claude Code shows only models whose ids begin with `claude` or `anthropic`: each other model is listed a second time,
-under its id behind this prefix, and may be asked for by it (serving.md 3.4)."""
+under this prefix and its id, and may be asked for by that name."""
 
 _SHOWN: Final = ("claude", "anthropic")
 _PAGE: Final = 1000

@@ -1,4 +1,4 @@
-"""What differs between servers of this wire in a request, as one value; source: facts anthropic-messages.md 10 to 12.
+"""What differs between servers of this wire in a request, as one value (docs/wires/anthropic-messages.md#servers).
 
 The defaults are what Anthropic takes, and what gateways before it pass on. A server that nobody knows is asked like
 that too: it speaks Anthropic's wire, and what it does not know it ignores, or refuses once.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["SERVER_RULES", "ServerRules", "rules_of"]
 
 _SIGNS: Final = IdForm(64, refused=re.compile(r"[^a-zA-Z0-9_-]"))
-"""Facts 10.2: `^[a-zA-Z0-9_-]+$`, or the request is refused."""
+"""Ids match `^[a-zA-Z0-9_-]+$`, or the request is refused (docs/wires/anthropic-messages.md#ids-of-calls)."""
 _OWN_SIGNS: Final = IdForm(256)
-"""A server that gave ids with other signs wants them back: Kimi's `functions.read:0` (facts 10.2)."""
+"""Kimi gives ids such as `functions.read:0` and wants them back (docs/wires/anthropic-messages.md#ids-of-calls)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ServerRules:
         fetches: Whether it fetches images and files from their addresses.
         takes_images: Whether it takes images.
         wants_bearer: Whether the key goes as a bearer token, and not in `x-api-key`.
-        reserves: Whether the prompt and `max_tokens` together have to fit into the window, or are cut (facts 10.2).
+        reserves: Whether the prompt and `max_tokens` together have to fit into the window, or are cut.
         thinking: The form in which a model that is none of Anthropic's is asked to think.
         efforts: The server's word for a level of effort; a level that is not named stays as it is.
         demands_thinking: Whether an answer that called tools may not go back without its thinking while the model
@@ -58,8 +58,8 @@ class ServerRules:
 
 
 _LOCAL: Final = ServerRules(
-    caches_marks=False,  # 11: prefixes are cached unasked
-    takes_documents=False,  # 10.2
+    caches_marks=False,  # they cache prefixes by themselves (docs/wires/anthropic-messages.md#prompt-cache)
+    takes_documents=False,  # they drop documents (docs/wires/anthropic-messages.md#tool-results)
     wants_bearer=True,
     reserves=True,
     thinking=ThinkingForm.ADAPTIVE,
@@ -74,19 +74,19 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
         "litellm": ServerRules(wants_bearer=True),
         "ollama": replace(
             _LOCAL,
-            fetches=False,  # 12.1: 400
-            efforts=MappingProxyType({"minimal": "low", "xhigh": "high"}),  # 12.1
+            fetches=False,  # an address gives 400
+            efforts=MappingProxyType({"minimal": "low", "xhigh": "high"}),
         ),
-        "vllm": _LOCAL,  # 12.1: the effort becomes `reasoning_effort`
+        "vllm": _LOCAL,  # the effort becomes `reasoning_effort`
         "sglang": _LOCAL,
         "llama.cpp": _LOCAL,
         "lm-studio": _LOCAL,
         "deepseek": ServerRules(
-            caches_marks=False,  # 11
-            takes_documents=False,  # 12.1
-            takes_images=False,  # 12.1
-            efforts=MappingProxyType({"minimal": "low", "medium": "high", "xhigh": "high"}),  # 12.1
-            demands_thinking=True,  # 4.2
+            caches_marks=False,
+            takes_documents=False,
+            takes_images=False,
+            efforts=MappingProxyType({"minimal": "low", "medium": "high", "xhigh": "high"}),
+            demands_thinking=True,  # docs/wires/anthropic-messages.md#thinking-that-goes-back
         ),
         "moonshot": ServerRules(call_ids=_KEEPS_IDS, takes_documents=False, wants_bearer=True),
         "zhipu": ServerRules(takes_documents=False, wants_bearer=True),

@@ -1,7 +1,7 @@
 """The known servers that speak Anthropic Messages.
 
-Sources: facts anthropic-messages.md 2.2, 7 and 12.1. What a server wants in another form is in the table of its rules;
-here stands only where it is, and whether everything gets through.
+Source: docs/wires/anthropic-messages.md#servers. The table of rules has what a server wants in another form; this table
+says only where it is, and whether everything gets through.
 """
 
 from __future__ import annotations
@@ -25,61 +25,61 @@ SPOKEN_AT: Final = (
     _whole(
         "anthropic",
         "https://api.anthropic.com/v1",
-        "facts anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
+        "docs/wires/anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
     ),
     _in_part(
         "openrouter",
         "https://openrouter.ai/api/v1",
         "models of other makers are translated, and their thinking comes without a signature",
-        "facts anthropic-messages.md 12.1",
+        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "ollama",
         "http://localhost:11434/v1",
         "a prompt that is too long is cut without a word, and files do not get through",
-        "facts anthropic-messages.md 9, 12.1",
+        "docs/wires/anthropic-messages.md#requests-that-are-too-long",
     ),
-    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through", "facts anthropic-messages.md 12.1"),
+    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through", "docs/wires/anthropic-messages.md"),
     _in_part(
         "llama.cpp",
         "http://localhost:8080/v1",
         "a call is whole only at the end of the answer",
-        "facts anthropic-messages.md 2.2",
+        "docs/wires/anthropic-messages.md#deviations-of-servers",
     ),
     _in_part(
         "vllm",
         "http://localhost:8000/v1",
         "why an answer ended is not always said, and what came from the cache never is",
-        "facts anthropic-messages.md 7, 12.1",
+        "docs/wires/anthropic-messages.md#usage",
     ),
     _in_part(
         "deepseek",
         "https://api.deepseek.com/anthropic/v1",
         "the names of models are mapped, and images do not get through",
-        "facts anthropic-messages.md 12.1",
+        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "moonshot",
         "https://api.moonshot.ai/anthropic/v1",
         "thinking comes without a signature, and files do not get through",
-        "facts anthropic-messages.md 4.2, 12.1",
+        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "zhipu",
         "https://api.z.ai/api/anthropic/v1",
         "thinking comes with a signature of its own kind, and files do not get through",
-        "facts anthropic-messages.md 4.2, 12.1",
+        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "minimax",
         "https://api.minimax.io/anthropic/v1",
         "some models cannot stop thinking, and files do not get through",
-        "facts anthropic-messages.md 4.2, 12.1",
+        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "litellm",
         "http://localhost:4000/v1",
         "models of other makers are translated, with blocks in the wrong order",
-        "facts anthropic-messages.md 2.2, 12.1",
+        "docs/wires/anthropic-messages.md#deviations-of-servers",
     ),
 )

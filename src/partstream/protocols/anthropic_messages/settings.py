@@ -41,9 +41,9 @@ _NAMES: Final = (NO_SERVER, *SERVERS)
 _TITLES: Final = ("Requests are those for Anthropic itself", *(known_server(name).title for name in SERVERS))
 
 LEAST_BUDGET: Final = 1024
-"""The fewest tokens of a thinking budget (facts 4.1)."""
+"""The fewest tokens of a thinking budget (docs/wires/anthropic-messages.md#thinking-by-model)."""
 LEAST_SUMMARY: Final = 50_000
-"""The fewest tokens of a prompt from which on a server summarises (facts 10.3)."""
+"""The fewest tokens of a prompt from which on a server summarises (docs/wires/anthropic-messages.md#betas)."""
 
 
 class ThinkingAs(Choice):

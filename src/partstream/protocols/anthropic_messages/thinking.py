@@ -1,4 +1,4 @@
-"""Reads the thinking of an answer, and keeps its blocks as they came (facts 4)."""
+"""Reads the thinking of an answer, and keeps its blocks as they came."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Thinking:
                 outputs.append(thinking_part(piece))
 
     def signature(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
-        """Takes a signature: it replaces the one before it (facts 1.1)."""
+        """Takes a signature: it replaces the one before it (docs/wires/anthropic-messages.md#blocks)."""
         if signature := text(delta, "signature"):
             block.fields["signature"] = signature
 
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Keeps a block, also one without a text or without a signature: some servers want those back (facts 4.2)."""
+        """Keeps a block, also one without a text or without a signature: some servers want those back."""
         if (raw := raw_block(block)) is not None:
             self._state.add(block_item(raw), outputs)

@@ -1,4 +1,4 @@
-"""Reads calls: those of the client's tools are handed out once and whole, those of the server's are kept (facts 3, 5).
+"""Reads calls: those of the client go out whole, others are kept (docs/wires/anthropic-messages.md#server-tools).
 
 What a server runs itself is never handed out, and neither is what nobody knows: only `tool_use` is a call of ours.
 """

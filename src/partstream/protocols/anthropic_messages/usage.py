@@ -1,4 +1,4 @@
-"""Reads the tokens that servers report (facts 7): cumulative numbers, of which the last that is known counts."""
+"""Reads the tokens that servers report: the last known number counts (docs/wires/anthropic-messages.md#usage)."""
 
 from __future__ import annotations
 

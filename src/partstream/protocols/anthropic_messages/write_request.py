@@ -1,7 +1,7 @@
 """Writes a request as the body of Anthropic Messages; `partstream.conversation` has prepared it.
 
 What a model takes is known from its server's list, else by its name (:mod:`.model_table`); what a server takes is a
-row (:mod:`.server_rules`). Source: facts anthropic-messages.md 10 to 12.
+row (:mod:`.server_rules`). Source: docs/wires/anthropic-messages.md, from "Request fields" on.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def conversation_rules(settings: RequestSettings, model_id: str) -> Conversation
 
 
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
-"""Where servers of another wire speak this one too; their models are listed beside these folders (facts 12.1)."""
+"""Where servers of another wire speak this one too; their models are listed beside these folders."""
 
 
 def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:

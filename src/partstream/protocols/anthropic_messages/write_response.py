@@ -1,10 +1,10 @@
 """Writes an answer as the events of Anthropic Messages, part by part, or as one document.
 
-The order is the official one (facts 2.1): `message_start`, the blocks one after the other, `message_delta` with the
-stop reason and the tokens, `message_stop`. Every event says its type twice, as the name of the frame and in the data:
-the official clients look at the name alone (facts 1).
+The order is the official one (docs/wires/anthropic-messages.md#order-of-blocks): `message_start`, the blocks one after
+the other, `message_delta` with the stop reason and the tokens, `message_stop`. Every event has its type twice, as the
+name of the frame and in the data: official clients read only the name (docs/wires/anthropic-messages.md#events).
 
-Source: `anthropic` 2.12.0, `types/raw_message_stream_event.py`; serving.md 3.2.
+Source: `anthropic` 2.12.0, `types/raw_message_stream_event.py`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class MessagesWriter:
         self._blocks.call(part, self._thinking_state.fields_of(part.call_id))
 
     def _data(self, part: DataPart) -> None:
-        """Writes sources; other data has no place among the blocks of an answer (facts 6)."""
+        """Writes sources; other data has no place among the blocks of an answer."""
         citation = citation_of(read_citation(part))
         if citation is not None:
             self._blocks.cite(citation)

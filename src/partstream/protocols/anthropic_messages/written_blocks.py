@@ -1,7 +1,7 @@
 """The blocks of an answer that is written, one after the other: the events that open, fill and close each.
 
-Source: `anthropic` 2.12.0, `types/raw_content_block_*_event.py`; facts 1.1 and 2.1: a block is closed before the next
-one opens, and its index is its place in the content.
+Source: `anthropic` 2.12.0, `types/raw_content_block_*_event.py`. A block is closed before the next one opens, and its
+index is its place in the content (docs/wires/anthropic-messages.md#order-of-blocks).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class WrittenBlocks:
 
     Args:
         size: How many characters of the arguments of a call an event holds at the most; None for all.
-        shows_thinking: Whether the text of thinking is shown: `display` of the request (facts 4.1).
+        shows_thinking: Whether the text of thinking is shown: `display` of the request.
     """
 
     __slots__ = ("_events", "_index", "_open", "_pieces", "_shows_thinking", "_size", "_thought_id")
@@ -134,7 +134,7 @@ class WrittenBlocks:
             self._open = _TEXT
 
     def _input(self, given: Mapping[str, Any]) -> None:
-        """The arguments in pieces; none at all are an empty text (facts 3)."""
+        """The arguments in pieces; none are an empty text (docs/wires/anthropic-messages.md#arguments-of-calls)."""
         self._delta("input_json_delta", partial_json="")
         for piece in self._cut(dumps(dict(given)).decode() if given else ""):
             self._delta("input_json_delta", partial_json=piece)

@@ -1,5 +1,5 @@
-"""Errors as a server of this wire says them: one type for each kind of failure (facts 9; `anthropic` 2.12.0,
-`types/shared/error_object.py`; serving.md 3.2)."""
+"""Errors as a server of this wire writes them: one type for each kind of failure
+(docs/wires/anthropic-messages.md#errors; `anthropic` 2.12.0, `types/shared/error_object.py`)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OF_FAILURES: Final[Mapping[FailureKind, str]] = {
 }
 
 _TOO_LONG: Final = "prompt is too long"
-"""What Claude Code looks for before it shortens a conversation (serving.md 3.2)."""
+"""Claude Code then shortens a conversation (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
 def error_document(status: int, message: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The tokens of an answer that is written.
 
-Here `input_tokens` are those that came from no cache and went into none: the prompt is the sum of three fields (facts
-7). The beginning of a stream says them before they are known, and its end says them again; the last word counts.
+Here `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields
+(docs/wires/anthropic-messages.md#usage). A stream begins with estimates, and its end has the numbers that count.
 
 Source: `anthropic` 2.12.0, `types/usage.py` and `types/message_delta_usage.py`.
 """

@@ -2,7 +2,7 @@
 
 It refuses wrong values, pictures that are not base64, and what the model cannot do. The runner does not compute the
 beginning of a prompt again that it still holds. Ollama bills nothing and has no field for it
-(docs/wires/ollama.md#prompt-cache).
+(docs/wires/ollama.md#usage).
 """
 
 from __future__ import annotations
