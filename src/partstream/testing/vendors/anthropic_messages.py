@@ -7,13 +7,13 @@ by the row of its line (:mod:`partstream.protocols.anthropic_messages.model_rows
 everything that any of them takes.
 
 Signatures: in the turn that is under way every thinking block comes back as it was and at its place; a foreign
-signature is refused at any place (facts 4.2).
+signature is refused at any place (docs/wires/anthropic-messages.md#thinking-that-goes-back).
 
 The cache: the order is tools, system, messages. A beginning is written at a mark alone, and found at most 20 blocks
 before one. Changed tools make the server forget everything; another choice of tools, another kind of thinking, or
-images that come or go, only the messages (facts 11).
+images that come or go, only the messages (docs/wires/anthropic-messages.md#prompt-cache).
 
-Sources: facts 4, 5, 9, 10 and 11, and the issues that are cited there.
+Source: docs/wires/anthropic-messages.md, and the issues that it cites.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Anthropic(Vendor):
                 if _is_signed(block):
                     where = f"messages.{place}.content.{number}"
                     refusal = RefusedRequestError(f"{where}: Invalid `signature` in `thinking` block")
-                    # The text beside a signature of hidden thinking is empty, and says nothing (facts 4.2).
+                    # The text beside a signature of hidden thinking is empty, and proves nothing.
                     yield SignedState(block["signature"], block.get("thinking") or None, refusal)
         if (request.body.get("thinking") or {}).get("type") in _THINKS:
             for place, message in _answers_in_turn(messages):
@@ -154,7 +154,7 @@ def _check_limit(body: Mapping[str, Any]) -> None:
         raise RefusedRequestError(f"max_tokens: Input should be greater than or equal to {least}")
 
 
-# ---- thinking, effort and sampling: facts 4.1, by model ----
+# ---- thinking, effort and sampling: docs/wires/anthropic-messages.md#thinking-by-model ----
 
 _LEAST_BUDGET: Final = 1024
 _LEVELS: Final = ("low", "medium", "high", "xhigh", "max")
@@ -265,7 +265,7 @@ _SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95
 
 
-# ---- tools: facts 5 and 10.2 ----
+# ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----
 
 _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _ALTERNATIVES: Final = frozenset({"oneOf", "anyOf", "allOf"})
@@ -314,7 +314,7 @@ def _check_choice(choice: Mapping[str, Any] | None, names: list[str]) -> None:
         raise RefusedRequestError(f"tool_choice: Tool '{choice.get('name')}' not found in provided tools.")
 
 
-# ---- messages: facts 4.2 and 10.2 ----
+# ---- messages: docs/wires/anthropic-messages.md#messages ----
 
 _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -392,7 +392,7 @@ def _check_picture(block: Mapping[str, Any], where: str) -> None:
 
 
 def _check_end(last: Mapping[str, Any], row: ModelRow | None) -> None:
-    """The end of the conversation: an answer goes on only where the server itself paused it (facts 5)."""
+    """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers)."""
     blocks = _blocks_of(last)
     if last["role"] != "assistant" or any(block["type"] == "server_tool_use" for block in blocks):
         return
@@ -421,7 +421,7 @@ def _check_beginning(messages: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-# ---- calls and results: facts 5 and 10.2 ----
+# ---- calls and results: docs/wires/anthropic-messages.md#tool-results ----
 
 _CALL_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -553,7 +553,7 @@ def _half(block: _Block, *_others: _Block) -> RefusedRequestError:
     )
 
 
-# ---- marks for the cache: facts 11 ----
+# ---- marks for the cache: docs/wires/anthropic-messages.md#prompt-cache ----
 
 _MOST_MARKS: Final = 4
 
@@ -609,11 +609,11 @@ def _listed(where: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return ((f"{where}.{place}", one) for place, one in listed if isinstance(one, dict))
 
 
-# ---- edits of the conversation: facts 10.3 ----
+# ---- edits of the conversation: docs/wires/anthropic-messages.md#betas ----
 
 
 def _check_edits(body: Mapping[str, Any]) -> None:
-    """The order and the least trigger of the edits that shorten a conversation (facts 10.3)."""
+    """The order of edits, and the least trigger of a summary (docs/wires/anthropic-messages.md#betas)."""
     edits = (body.get("context_management") or {}).get("edits") or []
     if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         raise RefusedRequestError("context_management.edits: Input should be a valid list")
