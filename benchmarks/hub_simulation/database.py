@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from partstream.hub.store.engine import Access
 from partstream.hub.store.errors import StoreUnreachableError
-from partstream.hub.store.sql_store import SqlStore
 from partstream.hub.store.sqlite import SqliteEngine
+from partstream.hub.store.store import HubStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -173,7 +173,7 @@ class SimulatedDatabase:
         self._events = events
         self._model = model
         self._engine = _CountingEngine(self.time)
-        self.store = SqlStore(self._engine)
+        self.store = HubStore(self._engine)
         self.store.migrate()
         for statement in prepare:
             self._engine.run(lambda work, statement=statement: work.run(statement))

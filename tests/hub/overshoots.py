@@ -3,7 +3,7 @@ before: whatever a test does with a database, what `overshoots` finds behind it 
 """
 
 from hub.stores import HubDatabase
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 
 _TABLE = "CREATE TABLE test_overshoots (window_id BIGINT NOT NULL, used BIGINT NOT NULL, budget_limit BIGINT NOT NULL)"
 _WHEN = "NEW.spent + NEW.leased > NEW.budget_limit AND NEW.spent + NEW.leased > OLD.spent + OLD.leased"
@@ -30,6 +30,6 @@ def note_overshoots(database: HubDatabase) -> None:
     engine.run(lambda work: [work.run(statement) for statement in _STATEMENTS[database.kind]])
 
 
-def overshoots(store: SqlStore) -> list[tuple[int, int, int]]:
+def overshoots(store: HubStore) -> list[tuple[int, int, int]]:
     """What went over a limit: the window, what was used, the limit."""
     return store.read("SELECT window_id, used, budget_limit FROM test_overshoots")

@@ -16,7 +16,7 @@ from servers.postgres import NoPostgresError, PostgresServer, shared_server
 
 from partstream.hub.store.engine import Engine
 from partstream.hub.store.opening import opened_engine
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 
 KINDS = ("sqlite", "postgres")
 
@@ -34,11 +34,11 @@ class HubDatabase:
     address: str
     _stack: ExitStack = field(default_factory=ExitStack)
 
-    def store(self, clock: Callable[[], float] | None = None) -> SqlStore:
+    def store(self, clock: Callable[[], float] | None = None) -> HubStore:
         """A store with a connection of its own, as one worker has it; closed with the test."""
-        return SqlStore(self.engine(clock))
+        return HubStore(self.engine(clock))
 
-    def migrated(self, clock: Callable[[], float] | None = None) -> SqlStore:
+    def migrated(self, clock: Callable[[], float] | None = None) -> HubStore:
         """A store whose tables are made."""
         store = self.store(clock)
         store.migrate()
@@ -105,6 +105,6 @@ def hub_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hub
 
 
 @pytest.fixture
-def hub_store(hub_database: HubDatabase) -> SqlStore:
+def hub_store(hub_database: HubDatabase) -> HubStore:
     """A store with tables, of each kind."""
     return hub_database.migrated()

@@ -7,7 +7,7 @@ from partstream.hub.configuration import EntryId, Section, document_of, read_hub
 from partstream.hub.directory import Owner, OwnerKind
 from partstream.hub.keys import code_digest
 from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 
 FILE = """
 [teams.lab]
@@ -22,7 +22,7 @@ price = "1/5"
 
 
 @pytest.fixture
-def hub(hub_store: SqlStore) -> Administration:
+def hub(hub_store: HubStore) -> Administration:
     """A hub with a team of two."""
     hub = Administration(hub_store, "ana")
     hub.carry_out(hub.prepared(read_hub_file(FILE)))

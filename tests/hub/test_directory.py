@@ -24,7 +24,7 @@ from partstream.hub.directory import (
 )
 from partstream.hub.directory_changes import DirectoryChange, EntryKind, Put, Remove, RevokeKey
 from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError, StoreUnusableError
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerContent, Charge, JoinCode, LeaseAsk, LedgerRow
 
 TEAM = Team("core", ("gpt-*", "claude-4"), RateLimits(60, 100_000, 5), Policy(AuditLevel.CONTENT, 7))
@@ -39,7 +39,7 @@ MODEL = ModelRoute(
 ALL = [Put(one) for one in (TEAM, ANA, KEY, OF_TEAM, OF_PERSON, OF_KEY, MODEL)]
 
 
-def test_what_is_put_into_the_directory_comes_out_of_it(hub_store: SqlStore) -> None:
+def test_what_is_put_into_the_directory_comes_out_of_it(hub_store: HubStore) -> None:
     assert hub_store.change(ALL, "ana").version == 1
     directory = hub_store.directory()
     assert directory is not None
@@ -79,7 +79,7 @@ CONFLICTS: list[tuple[list[DirectoryChange], str]] = [
 
 @pytest.mark.parametrize(("changes", "message"), CONFLICTS, ids=[message.split(":")[0] for _, message in CONFLICTS])
 def test_a_change_that_does_not_fit_changes_nothing(
-    hub_store: SqlStore, changes: list[DirectoryChange], message: str
+    hub_store: HubStore, changes: list[DirectoryChange], message: str
 ) -> None:
     hub_store.change(ALL, "ana")
     before = hub_store.directory()
@@ -89,14 +89,14 @@ def test_a_change_that_does_not_fit_changes_nothing(
     assert hub_store.directory() == before
 
 
-def test_what_was_planned_for_another_version_is_not_done(hub_store: SqlStore) -> None:
+def test_what_was_planned_for_another_version_is_not_done(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     hub_store.change([Put(Team("web"))], "ana", expected_version=1)
     with pytest.raises(DirectoryChangedError, match="got version 2, expected 1"):
         hub_store.change([Put(Team("data"))], "ana", expected_version=1)
 
 
-def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_store: SqlStore) -> None:
+def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
     hub_store.settle("w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
@@ -114,7 +114,7 @@ def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_stor
     assert hub_store.open_windows([OF_TEAM])[OF_TEAM.id].spent == 5
 
 
-def test_who_changed_what_is_noted_without_a_digest(hub_store: SqlStore) -> None:
+def test_who_changed_what_is_noted_without_a_digest(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     hub_store.change([Put(replace(TEAM, models=None)), RevokeKey("k1", at=1.9e9)], "bob")
     newest = hub_store.records(2)
@@ -130,7 +130,7 @@ def test_who_changed_what_is_noted_without_a_digest(hub_store: SqlStore) -> None
     assert all("digest" not in (one.before or {}) and "digest" not in (one.after or {}) for one in hub_store.records())
 
 
-def test_a_limit_that_changes_holds_at_once_and_a_lower_one_recalls(hub_store: SqlStore) -> None:
+def test_a_limit_that_changes_holds_at_once_and_a_lower_one_recalls(hub_store: HubStore) -> None:
     hub_store.change([*ALL[:3], Put(rule := replace(OF_TEAM, limit=1_000))], "ana")
     hub_store.heartbeat("w1")
     window = hub_store.open_windows([rule])[rule.id].id
@@ -148,7 +148,7 @@ def test_a_limit_that_changes_holds_at_once_and_a_lower_one_recalls(hub_store: S
     assert hub_store.open_windows([stale])[stale.id].limit == 70
 
 
-def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_store: SqlStore) -> None:
+def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     hub_store.heartbeat("w1")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
@@ -162,7 +162,7 @@ def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_st
 # ---- codes to join with ----
 
 
-def test_a_code_makes_one_key(hub_store: SqlStore) -> None:
+def test_a_code_makes_one_key(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     hub_store.add_join_code(JoinCode(b"c" * 32, "ana", hub_store.time() + 60, "phone", 2e9))
     assert hub_store.join(b"x" * 32, "k2", b"d" * 32) is None
@@ -208,7 +208,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_sql_in_a_text_does_nothing(hub_store: SqlStore, text: str) -> None:
+def test_sql_in_a_text_does_nothing(hub_store: HubStore, text: str) -> None:
     """Names are checked; labels, names of models and sessions of clients, and contents are any text."""
     hub_store.change(ALL, text)
     hub_store.heartbeat(kept := text.encode(errors="replace").decode().replace("\0", "?")[:900])
@@ -240,14 +240,14 @@ def test_a_name_is_checked_before_it_reaches_the_database(name: str) -> None:
             make(name)
 
 
-def test_a_question_of_ones_own_cannot_change_anything(hub_store: SqlStore) -> None:
+def test_a_question_of_ones_own_cannot_change_anything(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     with pytest.raises(StoreUnusableError, match=r"attempt to write|ReadOnlySqlTransaction"):
         hub_store.read("DELETE FROM hub_models RETURNING name")
     assert hub_store.read("SELECT name FROM hub_models WHERE name LIKE 'gpt%'") == [("gpt-5",)]
 
 
-def test_kept_contents_are_deleted_when_they_are_old(hub_store: SqlStore) -> None:
+def test_kept_contents_are_deleted_when_they_are_old(hub_store: HubStore) -> None:
     rows = [LedgerRow(name, 1.7e9, "k1", "ana", "core", "gpt-5") for name in ("a1", "a2")]
     contents = [AnswerContent("a1", 100.0, "ana", "old", ""), AnswerContent("a2", 200.0, "ana", "new", "")]
     hub_store.settle("w1", rows, contents)

@@ -14,7 +14,7 @@ from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, P
 from partstream.hub.directory_changes import Put
 from partstream.hub.store import settling
 from partstream.hub.store.engine import Transaction
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Charge, LeaseAsk
 
 OWNERS = (Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.TEAM, "web"), Owner(OwnerKind.TEAM, "data"))
@@ -30,7 +30,7 @@ def repeatable(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - for an order that can be repeated
 
 
-def random_steps(store: SqlStore, choice: random.Random, windows: list[int], count: int) -> Iterable[str]:
+def random_steps(store: HubStore, choice: random.Random, windows: list[int], count: int) -> Iterable[str]:
     """What workers do, in any order; each step is one call."""
     answers = 0
     for _ in range(count):
@@ -93,7 +93,7 @@ def test_workers_that_settle_the_same_answers_at_once_charge_each_once(hub_datab
     stores[0].lease("w1", [LeaseAsk(window, 10_000, 10_000)])
     rows = [row(f"a{number}", Charge(window, 10)) for number in range(100)]
 
-    def settle(store: SqlStore, seed: int) -> Callable[[], object]:
+    def settle(store: HubStore, seed: int) -> Callable[[], object]:
         order = repeatable(seed).sample(rows, len(rows))
         return lambda: [store.settle("w1", order[start : start + 20]) for start in range(0, 100, 10)]
 

@@ -6,13 +6,13 @@ import pytest
 
 from hub.stores import HubDatabase
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerPart, Charge, GivenBack, Lease, LeaseAsk, LedgerRow, Settled, Window
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 
 
-def window_of(store: SqlStore, rule: BudgetRule = RULE) -> Window:
+def window_of(store: HubStore, rule: BudgetRule = RULE) -> Window:
     return store.open_windows([rule])[rule.id]
 
 
@@ -20,23 +20,23 @@ def row(answer_id: str, *charges: Charge) -> LedgerRow:
     return LedgerRow(answer_id, 1_700_000_000.0, "k1", "ana", "core", "gpt-5", charges=charges)
 
 
-def lease(store: SqlStore, worker: str, window: int, amount: int, least: int | None = None) -> int:
+def lease(store: HubStore, worker: str, window: int, amount: int, least: int | None = None) -> int:
     return store.lease(worker, [LeaseAsk(window, amount, amount if least is None else least)])[window].granted
 
 
-def give_back(store: SqlStore, worker: str, counter: int, amounts: dict[int, int]) -> GivenBack:
+def give_back(store: HubStore, worker: str, counter: int, amounts: dict[int, int]) -> GivenBack:
     return store.give_back(worker, counter, amounts, {})
 
 
 @pytest.fixture
-def window(hub_store: SqlStore) -> int:
+def window(hub_store: HubStore) -> int:
     """A window, and two workers that have beaten once."""
     hub_store.heartbeat("w1")
     hub_store.heartbeat("w2")
     return window_of(hub_store).id
 
 
-def test_a_lease_is_granted_as_long_as_there_is_room(hub_store: SqlStore, window: int) -> None:
+def test_a_lease_is_granted_as_long_as_there_is_room(hub_store: HubStore, window: int) -> None:
     assert lease(hub_store, "w1", window, 600) == 600
     assert lease(hub_store, "w2", window, 600) == 0
     assert lease(hub_store, "w2", window, 600, 100) == 400
@@ -58,7 +58,7 @@ PARTS = {
 
 @pytest.mark.parametrize(("parts", "free", "there", "granted"), PARTS.values(), ids=PARTS)
 def test_answers_that_share_a_lease_are_granted(
-    hub_store: SqlStore, window: int, parts: list[tuple[int, int]], free: int, there: int, granted: int
+    hub_store: HubStore, window: int, parts: list[tuple[int, int]], free: int, there: int, granted: int
 ) -> None:
     lease(hub_store, "w1", window, 1_000 - there)
     amount, least = sum(part for part, _ in parts) - free, min(least for _, least in parts) - free
@@ -67,7 +67,7 @@ def test_answers_that_share_a_lease_are_granted(
     assert hub_store.lease("w2", [ask])[window].granted == granted
 
 
-def test_an_answer_gets_nothing_of_one_budget_while_another_is_missing(hub_store: SqlStore, window: int) -> None:
+def test_an_answer_gets_nothing_of_one_budget_while_another_is_missing(hub_store: HubStore, window: int) -> None:
     other = window_of(hub_store, replace(RULE, owner=Owner(OwnerKind.PERSON, "ana"))).id
     lease(hub_store, "w1", other, 900)
     both, alone = AnswerPart(0, 300, 300), AnswerPart(1, 200, 200)
@@ -77,7 +77,7 @@ def test_an_answer_gets_nothing_of_one_budget_while_another_is_missing(hub_store
     assert (grants[window].granted, grants[other].granted) == (200, 0)
 
 
-def test_a_grant_says_what_is_held_and_what_others_have_not_answered_for(hub_store: SqlStore, window: int) -> None:
+def test_a_grant_says_what_is_held_and_what_others_have_not_answered_for(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 900)
     (grant,) = hub_store.lease("w2", [LeaseAsk(window, 600, 50)]).values()
     assert (grant.granted, grant.held, grant.unanswered, grant.is_over) == (100, 100, {"w1": 900}, False)
@@ -89,7 +89,7 @@ def test_a_grant_says_what_is_held_and_what_others_have_not_answered_for(hub_sto
     assert hub_store.lease("w2", [LeaseAsk(window, 500, 1, recall)])[window].held == 400
 
 
-def test_what_is_given_back_can_be_leased_again_and_never_more_than_is_held(hub_store: SqlStore, window: int) -> None:
+def test_what_is_given_back_can_be_leased_again_and_never_more_than_is_held(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
     give_back(hub_store, "w1", 1, {window: 200})
     assert lease(hub_store, "w2", window, 1_000, 1) == 600
@@ -99,14 +99,14 @@ def test_what_is_given_back_can_be_leased_again_and_never_more_than_is_held(hub_
     assert hub_store.heartbeat("w1").leases == {}
 
 
-def test_what_is_given_back_after_another_heartbeat_is_not_taken(hub_store: SqlStore, window: int) -> None:
+def test_what_is_given_back_after_another_heartbeat_is_not_taken(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
     hub_store.heartbeat("w1")
     assert give_back(hub_store, "w1", 1, {window: 200}) == GivenBack(False, {window: 600})
     assert window_of(hub_store).leased == 600
 
 
-def test_an_answer_is_charged_once_however_often_it_is_settled(hub_store: SqlStore, window: int) -> None:
+def test_an_answer_is_charged_once_however_often_it_is_settled(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
     rows = [row("a2", Charge(window, 30)), row("a1", Charge(window, 100))]
     assert hub_store.settle("w1", rows) == Settled(frozenset({"a1", "a2"}), {window: 470})
@@ -117,7 +117,7 @@ def test_an_answer_is_charged_once_however_often_it_is_settled(hub_store: SqlSto
     assert hub_store.read("SELECT count(*) FROM hub_ledger") == [(3,)]
 
 
-def test_a_charge_beyond_the_lease_takes_what_is_free_and_shows_the_rest(hub_store: SqlStore, window: int) -> None:
+def test_a_charge_beyond_the_lease_takes_what_is_free_and_shows_the_rest(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 100)
     lease(hub_store, "w2", window, 800)
     hub_store.settle("w1", [row("a1", Charge(window, 250))])
@@ -126,7 +126,7 @@ def test_a_charge_beyond_the_lease_takes_what_is_free_and_shows_the_rest(hub_sto
 
 
 def test_a_worker_that_is_silent_has_spent_all_it_held_and_has_it_again_when_it_is_back(
-    hub_store: SqlStore, window: int
+    hub_store: HubStore, window: int
 ) -> None:
     lease(hub_store, "w1", window, 600)
     assert hub_store.forfeit("w1") == {window: 600}
@@ -141,7 +141,7 @@ def test_a_worker_that_is_silent_has_spent_all_it_held_and_has_it_again_when_it_
     assert (found.spent, found.leased) == (250, 350)
 
 
-def test_a_worker_that_has_beaten_meanwhile_is_not_forfeited(hub_store: SqlStore, window: int) -> None:
+def test_a_worker_that_has_beaten_meanwhile_is_not_forfeited(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
     seen = hub_store.heartbeat("w2").workers["w1"].counter
     hub_store.heartbeat("w1")
@@ -149,7 +149,7 @@ def test_a_worker_that_has_beaten_meanwhile_is_not_forfeited(hub_store: SqlStore
     assert window_of(hub_store).leased == 600
 
 
-def test_a_worker_that_leaves_holds_nothing_any_more(hub_store: SqlStore, window: int) -> None:
+def test_a_worker_that_leaves_holds_nothing_any_more(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
     hub_store.forfeit("w1")
     lease(hub_store, "w2", window, 100)
@@ -161,7 +161,7 @@ def test_a_worker_that_leaves_holds_nothing_any_more(hub_store: SqlStore, window
 
 
 def test_a_recall_reaches_whoever_asks_for_the_window_and_whoever_holds_some_of_it(
-    hub_store: SqlStore, window: int
+    hub_store: HubStore, window: int
 ) -> None:
     lease(hub_store, "w1", window, 600)
     assert hub_store.ask_recall({window: 0}) == {window: 1}
@@ -176,7 +176,7 @@ def test_a_recall_reaches_whoever_asks_for_the_window_and_whoever_holds_some_of_
     assert hub_store.heartbeat("w1").windows == {}
 
 
-def test_a_charge_that_cannot_be_keeps_no_row_out_of_the_ledger(hub_store: SqlStore, window: int) -> None:
+def test_a_charge_that_cannot_be_keeps_no_row_out_of_the_ledger(hub_store: HubStore, window: int) -> None:
     strange = replace(row("a1", Charge(window, -50)), time=float("nan"), nanodollars=10**30, input_tokens=-1)
     twice = row("a3", Charge(window, 5), Charge(window, 2))
     hub_store.settle("w1", [strange, row("a2", Charge(window, 10**30)), twice])

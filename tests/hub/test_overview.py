@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from hub.stores import HubDatabase
     from partstream.hub.page.view import HubView, Reader
-    from partstream.hub.store.sql_store import SqlStore
+    from partstream.hub.store.store import HubStore
 
 NOW = 1_772_000_000.0
 TEAM, ANA, BEN = Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.PERSON, "ana"), Owner(OwnerKind.PERSON, "ben")
@@ -58,7 +58,7 @@ def answer(answer_id: str, person: str, nanodollars: int, charges: Sequence[Char
 
 
 @pytest.fixture
-def store(hub_database: HubDatabase) -> SqlStore:
+def store(hub_database: HubDatabase) -> HubStore:
     """A hub of a team with two people, each with a key, of which one has answers."""
     made = hub_database.migrated(lambda: NOW)
     made.change([Put(Team("core")), Put(Person("ana", "core")), Put(Person("ben", "core", is_admin=True))], "root")
@@ -74,7 +74,7 @@ def store(hub_database: HubDatabase) -> SqlStore:
     return made
 
 
-def seen(store: SqlStore, person: str | None, days: int = 7) -> HubView:
+def seen(store: HubStore, person: str | None, days: int = 7) -> HubView:
     """What a person sees, or whoever has the database."""
     directory = store.directory()
     assert directory is not None
@@ -83,7 +83,7 @@ def seen(store: SqlStore, person: str | None, days: int = 7) -> HubView:
     return overview(store, directory, reader, days, UTC, "UTC")
 
 
-def test_a_budget_is_shown_as_the_database_has_it(store: SqlStore):
+def test_a_budget_is_shown_as_the_database_has_it(store: HubStore):
     team, *others = seen(store, None).budgets
     budgets = {(one.owner, one.name, one.label): one for one in (team, *others)}
     team = budgets[OwnerKind.TEAM, "core", ""]
@@ -104,7 +104,7 @@ def test_a_budget_that_nobody_has_used_yet_says_when_it_resets(hub_database: Hub
     assert budget.ends_at == window.ends_at
 
 
-def test_an_admin_sees_everything(store: SqlStore):
+def test_an_admin_sees_everything(store: HubStore):
     for person in (None, "ben"):
         view = seen(store, person)
         assert (view.people, view.teams, view.usage.total.answers) == (2, 1, 2)
@@ -115,7 +115,7 @@ def test_an_admin_sees_everything(store: SqlStore):
         assert view.changes[0].by == "root"
 
 
-def test_a_person_sees_only_what_is_the_persons(store: SqlStore):
+def test_a_person_sees_only_what_is_the_persons(store: HubStore):
     view = seen(store, "ana")
     assert (view.workers, view.database, view.changes, view.people) == ((), None, (), 0)
     assert {(one.owner, one.name) for one in view.budgets} == {
@@ -127,7 +127,7 @@ def test_a_person_sees_only_what_is_the_persons(store: SqlStore):
     assert "ben" not in repr(view)
 
 
-def test_nobody_is_no_reader(store: SqlStore):
+def test_nobody_is_no_reader(store: HubStore):
     directory = store.directory()
     assert directory is not None
     assert reader_of(directory, "eve") is None
@@ -140,7 +140,7 @@ def test_a_worker_without_a_heartbeat_is_shown_as_silent(hub_database: HubDataba
     assert {one.name: one.is_live for one in seen(later, None).workers} == {"w1": False, "w2": True}
 
 
-def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: SqlStore):
+def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubStore):
     store.change([Put(money(ANA, 6)), RevokeKey("k-ben")], "ben")
     changes = {one.what: one for one in seen(store, None).changes[:2]}
     (of_budget,) = [one for name, one in changes.items() if "budget" in name]
@@ -149,7 +149,7 @@ def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: SqlS
     assert bytes(32).hex() not in repr(seen(store, None).changes)
 
 
-def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: SqlStore):
+def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: HubStore):
     store.change([Put(ModelRoute("fast", price=ModelPrice(DOLLAR // 4, 2 * DOLLAR)))], "ben")
     store.change([RevokeKey("k-ben")], "ben")
     revoked, made = seen(store, None).changes[:2]
@@ -158,7 +158,7 @@ def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: SqlS
     assert re.fullmatch(r"revoked_at: none → \d{4}-\d\d-\d\d \d\d:\d\d UTC", at)
 
 
-def test_leases_that_do_not_add_up_are_named(store: SqlStore, hub_database: HubDatabase):
+def test_leases_that_do_not_add_up_are_named(store: HubStore, hub_database: HubDatabase):
     engine = hub_database.engine()
     engine.run(lambda work: work.run("UPDATE hub_windows SET leased = leased + 5 WHERE budget = ?", (RULES[1].id,)))
     database = seen(store, None).database
@@ -166,7 +166,7 @@ def test_leases_that_do_not_add_up_are_named(store: SqlStore, hub_database: HubD
     assert database.broken == (f"{RULES[1].id}: {DOLLAR + 5:,} is leased, workers hold {DOLLAR:,}",)
 
 
-def test_a_code_for_the_page_gives_a_key_that_asks_no_model(store: SqlStore):
+def test_a_code_for_the_page_gives_a_key_that_asks_no_model(store: HubStore):
     store.add_join_code(JoinCode(b"c" * 32, "ana", NOW + 60, "page", NOW + 3_600, ()))
     key = store.join(b"c" * 32, "k-page", b"d" * 32)
     assert key is not None

@@ -9,7 +9,7 @@ from partstream.hub.directory import AuditLevel, Person, Policy, Team
 from partstream.hub.directory_changes import EntryKind, Put, Remove
 from partstream.hub.retention import Retention, forget_old
 from partstream.hub.store.errors import StoreUnreachableError
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerContent, LedgerRow
 
 DAY = 86_400.0
@@ -20,7 +20,7 @@ AGES = (2, 8, 29, 31, 91)
 
 
 @pytest.fixture
-def store(hub_database: HubDatabase) -> SqlStore:
+def store(hub_database: HubDatabase) -> HubStore:
     """A hub with what was kept of four people, one of whom is gone."""
     store = hub_database.migrated(lambda: NOW)
     teams = [Team(name, policy=Policy(AuditLevel.CONTENT, days)) for name, days in (("short", 7), ("long", 90))]
@@ -36,12 +36,12 @@ def store(hub_database: HubDatabase) -> SqlStore:
     return store
 
 
-def _kept(store: SqlStore) -> dict[str, list[int]]:
+def _kept(store: HubStore) -> dict[str, list[int]]:
     rows = store.read("SELECT answer_id FROM hub_contents")
     return {name: sorted(int(answer.split("-")[1]) for (answer,) in rows if answer.startswith(name)) for name in PEOPLE}
 
 
-def test_each_team_has_its_texts_deleted_after_its_own_days(store: SqlStore) -> None:
+def test_each_team_has_its_texts_deleted_after_its_own_days(store: HubStore) -> None:
     assert forget_old(store) == 4 + 1 + 2 + 2
     assert _kept(store) == {"ana": [2], "ben": [2, 8, 29, 31], "cy": [2, 8, 29], "di": [2, 8, 29]}
     assert forget_old(store) == 0
@@ -49,7 +49,7 @@ def test_each_team_has_its_texts_deleted_after_its_own_days(store: SqlStore) -> 
     assert rows == len(PEOPLE) * len(AGES)  # what was spent stays
 
 
-def test_a_worker_deletes_them_again_and_again_also_after_the_database_was_away(store: SqlStore) -> None:
+def test_a_worker_deletes_them_again_and_again_also_after_the_database_was_away(store: HubStore) -> None:
     async def test() -> None:
         looks = 0
         done = asyncio.Event()

@@ -14,7 +14,7 @@ from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.settings import HubSettings
 from partstream.hub.shared_counts import SharedCounts, UseStore
 from partstream.hub.store.errors import StoreUnreachableError
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import LearnedRow
 from partstream.serving.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
@@ -24,7 +24,7 @@ from partstream.upstreams.refusals import RefusedFields
 from tokens.ledgers import MODEL, answer, expect
 
 
-def through(store: SqlStore) -> UseStore:
+def through(store: HubStore) -> UseStore:
     """The database without a thread: a test waits for it anyhow."""
 
     async def use(action: Callable) -> object:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hub.stores import HubDatabase
-    from partstream.hub.store.sql_store import SqlStore
+    from partstream.hub.store.store import HubStore
     from partstream.hub.usage import Days
 
 DAY = 86_400
@@ -82,7 +82,7 @@ def grouped(rows: Sequence[LedgerRow], by: By) -> dict[tuple[str, ...], Sums]:
     return {name: sums_of(some) for name, some in groups.items()}
 
 
-def settled(store: SqlStore, rows: Sequence[LedgerRow]) -> tuple[list[LedgerRow], Days]:
+def settled(store: HubStore, rows: Sequence[LedgerRow]) -> tuple[list[LedgerRow], Days]:
     """Enters rows into the ledger, in days of their own; gives those of three whole days, and these days."""
     begins = next(WEEKS) * 7 * DAY
     moved = [replace(row, time=row.time + begins) for row in rows]
@@ -93,7 +93,7 @@ def settled(store: SqlStore, rows: Sequence[LedgerRow]) -> tuple[list[LedgerRow]
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, max_size=25))
-def test_the_sums_by_every_column_and_by_day_are_the_whole(hub_store: SqlStore, rows: list[LedgerRow]):
+def test_the_sums_by_every_column_and_by_day_are_the_whole(hub_store: HubStore, rows: list[LedgerRow]):
     inside, days = settled(hub_store, rows)
     report = read_usage(hub_store, days, By, most=None)
     assert report.total == added(*report.of_days) == sums_of(inside)
@@ -109,7 +109,7 @@ def test_the_sums_by_every_column_and_by_day_are_the_whole(hub_store: SqlStore, 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, max_size=25))
 def test_what_is_not_named_stands_together_and_days_are_divided_among_the_named(
-    hub_store: SqlStore, rows: list[LedgerRow]
+    hub_store: HubStore, rows: list[LedgerRow]
 ):
     inside, days = settled(hub_store, rows)
     report = read_usage(hub_store, days, By, most=2, stacked=2)
@@ -125,7 +125,7 @@ def test_what_is_not_named_stands_together_and_days_are_divided_among_the_named(
         assert all(all_groups[name,] == added(*of_days) for name, of_days in groups.days)
 
 
-def test_one_person_is_added_up_alone(hub_store: SqlStore):
+def test_one_person_is_added_up_alone(hub_store: HubStore):
     rows = [
         LedgerRow("a", 0.0, "k1", "ana", "core", "gpt-5", input_tokens=10, output_tokens=1, nanodollars=7),
         LedgerRow("b", 1.0, "k2", "ben", "core", "gpt-5", input_tokens=90, output_tokens=9, nanodollars=70),

@@ -18,7 +18,7 @@ from partstream.hub.budgets.errors import BudgetsUnreachableError, JournalError,
 from partstream.hub.budgets.journal_folder import JournalFolder
 from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Window
 
 NEEDS = [Need(TEAM, 100, 100)]
@@ -38,11 +38,11 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def window_of(store: SqlStore) -> Window:
+def window_of(store: HubStore) -> Window:
     return store.open_windows([TEAM])[TEAM.id]
 
 
-def entered(store: SqlStore) -> list[tuple[str, str, bool]]:
+def entered(store: HubStore) -> list[tuple[str, str, bool]]:
     return [
         (answer_id, outcome, bool(is_estimated))
         for answer_id, outcome, is_estimated in store.read(

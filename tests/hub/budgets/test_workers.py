@@ -8,10 +8,10 @@ from pathlib import Path
 from hub.budgets.crowd import TEAM, Crowd, Observer, new_worker
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
-from partstream.hub.store.sql_store import SqlStore
+from partstream.hub.store.store import HubStore
 
 
-def charges_in_ledger(store: SqlStore) -> dict[str, int]:
+def charges_in_ledger(store: HubStore) -> dict[str, int]:
     """What each answer was charged in its one window; every answer once, because its id is the key."""
     rows = store.read("SELECT answer_id, charges FROM hub_ledger")
     assert len(rows) == len({answer_id for answer_id, _ in rows})

@@ -14,7 +14,6 @@ from partstream.hub.budgets.operations import Adopt, Leave, Operation, Tools, Up
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.directory import BudgetRule, Person, Team
 from partstream.hub.directory_changes import Put
-from partstream.hub.store.sql_store import SqlStore
 from partstream.hub.store.sqlite import SqliteEngine
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Charge, LedgerRow
@@ -73,7 +72,7 @@ class VirtualHub:
         self._opened = ExitStack()
         engine = SqliteEngine(None, lambda: self.now)
         self._opened.callback(engine.close)
-        self.store = SqlStore(engine)
+        self.store = HubStore(engine)
         self.store.migrate()
         self.rules = rules
         owners = [Team("core"), Person("ana", "core")]

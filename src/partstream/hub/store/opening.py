@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.hub.store.sql_store import SqlStore
 from partstream.hub.store.sqlite import SqliteEngine
+from partstream.hub.store.store import HubStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.hub.store.engine import Engine
-    from partstream.hub.store.store import HubStore
 
 __all__ = ["is_postgres", "opened_engine", "opened_store"]
 
@@ -35,7 +34,7 @@ def opened_store(address: str | Path, clock: Callable[[], float] | None = None) 
     Raises:
         DriverMissingError: It is Postgres, and its package is not installed.
     """
-    return SqlStore(opened_engine(address, clock))
+    return HubStore(opened_engine(address, clock))
 
 
 def opened_engine(address: str | Path, clock: Callable[[], float] | None = None) -> Engine:

@@ -1,23 +1,30 @@
-"""What the database of a hub does, whichever it is: a synchronous interface, for one thread of each worker.
+"""The database of a hub on either engine: a synchronous interface, for one thread of each worker.
 
-No method is on the way of an answer. Each is one transaction, and rows are locked in one order everywhere: a worker,
-ledger rows by id, windows by number, leases. After :class:`StoreUnreachableError` it is not known whether a method was
-carried out: `settle`, `heartbeat`, `open_windows`, `forfeit` and `leave` can be repeated as they are;
-after `lease` and `give_back` a worker asks nothing but a heartbeat, whose leases say what it holds.
+No method is on the way of an answer. Each is one transaction; the functions of the other modules of this package are
+parts of one. Rows are locked in one order everywhere: a worker, ledger rows by id, windows by number, leases. After
+:class:`StoreUnreachableError` it is not known whether a method was carried out: `settle`, `heartbeat`, `open_windows`,
+`forfeit` and `leave` can be repeated as they are; after `lease` and `give_back` a worker asks nothing but a heartbeat,
+whose leases say what it holds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.hub.store import directory_rows, joining, learned, leasing, settling, workers
+from partstream.hub.store.engine import Access, places
+from partstream.hub.store.invariants import broken_invariants
+from partstream.hub.store.migrations import migrated
+from partstream.hub.store.values import AnswerContent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from partstream.hub.directory import BudgetRule, Directory, Key
     from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.store.engine import Engine, Transaction
     from partstream.hub.store.invariants import BrokenInvariant
     from partstream.hub.store.values import (
-        AnswerContent,
         Change,
         DirectoryRecord,
         GivenBack,
@@ -35,11 +42,29 @@ if TYPE_CHECKING:
 __all__ = ["HubStore"]
 
 
-class HubStore(Protocol):
+_CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
+_FORGET: Final = "DELETE FROM hub_contents WHERE time < ? RETURNING answer_id"
+_FORGET_OF_TEAMS: Final = (
+    "DELETE FROM hub_contents WHERE time < ? AND person IN (SELECT name FROM hub_people WHERE team IN ({teams})) "
+    "RETURNING answer_id"
+)
+_FORGET_OF_OTHERS: Final = (
+    "DELETE FROM hub_contents WHERE time < ? AND person NOT IN (SELECT name FROM hub_people WHERE team IS NOT NULL) "
+    "RETURNING answer_id"
+)
+
+
+class HubStore:
     """The database of a hub. Used by one thread at a time.
 
     Every method may raise :class:`~partstream.hub.store.errors.StoreUnreachableError`; the next call connects again.
+
+    Args:
+        engine: SQLite or Postgres.
     """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     # ---- the database itself ----
 
@@ -54,11 +79,11 @@ class HubStore(Protocol):
         Raises:
             StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
         """
-        ...
+        return migrated(self._engine)
 
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""
-        ...
+        return self._engine.run(lambda work: work.now(), Access.READ)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question of one's own about the tables; it cannot change anything.
@@ -67,7 +92,7 @@ class HubStore(Protocol):
             statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
             parameters: The parameters. What comes from outside is never a part of the statement.
         """
-        ...
+        return self._engine.run(lambda work: work.rows(statement, parameters), Access.READ)
 
     def check(self) -> list[BrokenInvariant]:
         """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
@@ -75,21 +100,26 @@ class HubStore(Protocol):
         For each window `leased` is the sum of its leases, `spent + leased` has never been above its highest limit, and
         `spent + overrun` is what the ledger charges with what is forfeited.
         """
-        ...
+        return self._engine.run(broken_invariants, Access.READ)
 
     def another(self) -> HubStore:
         """The same database over a connection of its own, so that what takes long keeps nobody waiting."""
-        ...
+        return HubStore(self._engine.another())
 
     def close(self) -> None:
         """Closes the connection; the next call opens it again."""
-        ...
+        self._engine.close()
 
     # ---- the directory ----
 
     def directory(self, known_version: int | None = None) -> Directory | None:
         """All that there is, at one moment; None if its version is `known_version`."""
-        ...
+
+        def read(work: Transaction) -> Directory | None:
+            version = directory_rows.version_of(work)
+            return None if version == known_version else directory_rows.read_directory(work, version)
+
+        return self._engine.run(read, Access.READ)
 
     def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> Change:
         """Changes the directory, all or nothing, and notes who changed what.
@@ -105,7 +135,9 @@ class HubStore(Protocol):
             DirectoryConflictError: A change does not fit what is there.
             DirectoryChangedError: The directory has another version.
         """
-        ...
+        return self._engine.run(
+            lambda work: directory_rows.change_directory(work, changes, by, expected_version), Access.WRITE_DURABLY
+        )
 
     def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
         """Who changed what, the newest first.
@@ -114,7 +146,7 @@ class HubStore(Protocol):
             most: The most records.
             before_version: Only those of older versions.
         """
-        ...
+        return self._engine.run(lambda work: directory_rows.read_records(work, most, before_version), Access.READ)
 
     def add_join_code(self, code: JoinCode) -> None:
         """Keeps the digest of a code, with which its person gets a key, once.
@@ -122,7 +154,7 @@ class HubStore(Protocol):
         Raises:
             DirectoryConflictError: There is no such person.
         """
-        ...
+        self._engine.run(lambda work: joining.add_join_code(work, code))
 
     def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
         """Makes a key for a code, which is used up by that.
@@ -135,7 +167,7 @@ class HubStore(Protocol):
         Returns:
             The key; None if the code is unknown, used or expired, or its person is gone or disabled.
         """
-        ...
+        return self._engine.run(lambda work: joining.join(work, code_digest, key_id, key_digest), Access.WRITE_DURABLY)
 
     # ---- workers ----
 
@@ -150,20 +182,20 @@ class HubStore(Protocol):
             windows: The numbers of the windows that it wants to know of, beside those with a recall that it has not
                 answered.
         """
-        ...
+        return self._engine.run(lambda work: workers.heartbeat(work, worker, windows))
 
     def leave(self, worker: str) -> None:
         """Ends a worker that has settled everything, or whose journal somebody else has settled.
 
         What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
         """
-        ...
+        self._engine.run(lambda work: settling.leave(work, worker))
 
     # ---- budgets ----
 
     def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, Window]:
         """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
-        ...
+        return self._engine.run(lambda work: leasing.open_windows(work, rules))
 
     def lease(self, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
         """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
@@ -174,7 +206,7 @@ class HubStore(Protocol):
         Returns:
             What was granted and how the window is now, by its number.
         """
-        ...
+        return self._engine.run(lambda work: leasing.lease(work, worker, asks))
 
     def give_back(self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]) -> GivenBack:
         """Gives back what a worker does not need, by the number of the window; never more than it holds.
@@ -189,7 +221,7 @@ class HubStore(Protocol):
         Returns:
             What the worker holds now of these windows.
         """
-        ...
+        return self._engine.run(lambda work: leasing.give_back(work, worker, counter, amounts, recalls))
 
     def ask_recall(self, windows: Mapping[int, int]) -> dict[int, int]:
         """Asks all workers to give back what they hold of windows and do not use.
@@ -201,7 +233,7 @@ class HubStore(Protocol):
         Returns:
             The number of the recall that serves, by the number of the window.
         """
-        ...
+        return self._engine.run(lambda work: leasing.ask_recall(work, windows))
 
     def settle(self, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> Settled:
         """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
@@ -217,7 +249,7 @@ class HubStore(Protocol):
         Returns:
             The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
         """
-        ...
+        return self._engine.run(lambda work: settling.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
 
     def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
         """Takes what a silent worker holds as spent, because nobody can know what it has used.
@@ -229,17 +261,17 @@ class HubStore(Protocol):
         Returns:
             What was taken, by the number of the window.
         """
-        ...
+        return self._engine.run(lambda work: settling.forfeit(work, worker, counter))
 
     # ---- kept requests and answers ----
 
     def contents(self, answer_id: str) -> AnswerContent | None:
         """The request and the answer, if they are kept."""
-        ...
+        return next((AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
 
     def forget_contents(self, before: float) -> int:
         """Deletes the requests and answers that are older than a time; how many they were."""
-        ...
+        return len(self._engine.run(lambda work: work.rows(_FORGET, (before,))))
 
     def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
         """Deletes those of the people who are in some teams now; how many they were.
@@ -248,7 +280,8 @@ class HubStore(Protocol):
             before: Those that are older than this are deleted.
             teams: The teams; none for people in no team, and for those who are gone.
         """
-        ...
+        statement = _FORGET_OF_TEAMS.format(teams=places(len(teams))) if teams else _FORGET_OF_OTHERS
+        return len(self._engine.run(lambda work: work.rows(statement, (before, *teams))))
 
     # ---- what workers learn of tokens ----
 
@@ -263,4 +296,7 @@ class HubStore(Protocol):
             since: The batch up to which it has read; 0 for a new worker.
             most: How many facts it wants at once.
         """
-        ...
+        return self._engine.run(
+            lambda work: learned.exchange_learned(work, worker, rows, since, most),
+            Access.WRITE if rows else Access.READ,
+        )
