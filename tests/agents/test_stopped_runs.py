@@ -23,8 +23,8 @@ from partstream.agents import (
     as_model,
 )
 from partstream.agents.approvals import question_of, read_reply
-from partstream.agents.run_states import StateLimits
 from partstream.agents.spoken_digest import spoken_digest
+from partstream.kept_folder import FileLimits
 from partstream.tokens.ledger.ledger import Ledger
 
 STATE = KeptState({"at": 1})
@@ -324,7 +324,7 @@ def test_a_key_of_the_conversation_names_no_other_file(key, tmp_path):
 
 
 def test_the_oldest_records_go_when_there_are_too_many(tmp_path):
-    states = RunStates(tmp_path, StateLimits(records=3), clock=lambda: 10)
+    states = RunStates(tmp_path, FileLimits(files=3), clock=lambda: 10)
     keys = []
     for number in range(5):
         keys.append(states.keep({"number": number}))
@@ -335,7 +335,7 @@ def test_the_oldest_records_go_when_there_are_too_many(tmp_path):
 
 
 def test_records_that_are_too_old_or_too_large_go_or_never_come(tmp_path):
-    states = RunStates(tmp_path, StateLimits(bytes_each=100, seconds=60), clock=lambda: 1_000)
+    states = RunStates(tmp_path, FileLimits(file_bytes=100, seconds=60), clock=lambda: 1_000)
     old = states.keep({"old": True})
     os.utime(tmp_path / f"{old}.json", (900, 900))
     assert states.keep({"long": "x" * 200}) is None

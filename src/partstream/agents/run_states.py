@@ -6,44 +6,29 @@ removed. Nothing is ever unpickled.
 
 from __future__ import annotations
 
-import contextlib
 import logging
+import os
 import re
 import secrets
 import time
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-__all__ = ["RunStates", "StateLimits"]
+__all__ = ["RunStates"]
 
 _logger = logging.getLogger("partstream.agents")
 
 _FOLDER: Final = "agent-runs"
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
-
-
-@dataclass(frozen=True, slots=True)
-class StateLimits:
-    """What the folder of stopped runs holds at the most.
-
-    Attributes:
-        bytes_each: The most bytes of one record; a larger one is not kept, and the run is rebuilt instead.
-        all_bytes: The most bytes of all records together.
-        records: The most records.
-        seconds: How long a record is kept.
-    """
-
-    bytes_each: int = 16 * 2**20
-    all_bytes: int = 128 * 2**20
-    records: int = 500
-    seconds: float = 14 * 86_400
+_NAMES: Final = re.compile(rf"{_KEY.pattern}\.json")
+_LIMITS: Final = FileLimits(file_bytes=16 * 2**20, all_bytes=128 * 2**20, files=500, seconds=14 * 86_400.0)
 
 
 class RunStates:
@@ -51,17 +36,17 @@ class RunStates:
 
     Args:
         folder: The folder; None for that of the user's data. It is made when the first run is kept.
-        limits: What it holds at the most.
+        limits: What it holds at the most. A larger record is not kept, and the run is rebuilt instead.
         clock: Returns the seconds since 1970.
     """
 
     def __init__(
         self,
         folder: Path | None = None,
-        limits: StateLimits = StateLimits(),
+        limits: FileLimits = _LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._folder = folder
+        self._place = folder
         self._limits = limits
         self._clock = clock
 
@@ -73,45 +58,30 @@ class RunStates:
             TypeError: The record is no JSON.
         """
         data = dumps(record)
-        if len(data) > self._limits.bytes_each:
+        if len(data) > self._limits.file_bytes:
             _logger.warning("a stopped run of an agent was not kept: it takes %d bytes", len(data))
             return None
         key = secrets.token_hex(16)
-        path = self._path(key)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.parent.chmod(0o700)
-            path.touch(mode=0o600, exist_ok=False)
-            path.write_bytes(data)
+            self._folder().write(f"{key}.json", data)
         except OSError as error:
             _logger.warning("a stopped run of an agent was not kept: %s", error.strerror or type(error).__name__)
             return None
-        self._clean(path)
         return key
 
     def find(self, key: str) -> Any:
         """The record under a key, as its JSON value; None where there is none any more."""
         if not _KEY.fullmatch(key):  # the key comes from the conversation: it must not name a file elsewhere
             return None
-        path = self._path(key)
+        path = self._folder().path / f"{key}.json"
         try:
-            if path.is_symlink() or path.stat().st_size > self._limits.bytes_each:
+            if path.is_symlink() or path.stat().st_size > self._limits.file_bytes:
                 return None
             return loads(path.read_bytes())
         except (OSError, JSONDecodeError):
             return None
 
-    def _path(self, key: str) -> Path:
-        return (self._folder or DATA.path() / _FOLDER) / f"{key}.json"
-
-    def _clean(self, newest: Path) -> None:
-        """Removes what is old or too much; the newest record stays."""
-        with contextlib.suppress(OSError):  # another process cleans too
-            found = [path for path in newest.parent.iterdir() if _KEY.fullmatch(path.stem) and path != newest]
-            facts = sorted(((path.lstat(), path) for path in found), key=lambda one: -one[0].st_mtime)
-            total = newest.lstat().st_size
-            for number, (about, path) in enumerate(facts, 2):
-                total += about.st_size
-                is_old = about.st_mtime < self._clock() - self._limits.seconds
-                if is_old or number > self._limits.records or total > self._limits.all_bytes:
-                    path.unlink(missing_ok=True)
+    def _folder(self) -> KeptFolder:
+        """The folder of this moment; one that a person has linked elsewhere is used there."""
+        place = os.path.realpath(self._place or DATA.path() / _FOLDER)
+        return KeptFolder(Path(place), _NAMES, self._limits, self._clock)
