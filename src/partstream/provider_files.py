@@ -22,7 +22,7 @@ from partstream.agents.in_files import agents_in, provider_of
 from partstream.errors import CallerError
 from partstream.kinds import as_kind
 from partstream.provider import LanguageModelChatProvider
-from partstream.tokens.ledger.user import LedgerUser
+from partstream.tokens.sourced import LedgerUser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

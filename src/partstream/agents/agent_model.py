@@ -94,7 +94,7 @@ class AgentModel(LanguageModelChatProvider):
 
     def use_ledger(self, ledger: Ledger, /) -> None:
         """Enters what all inner requests of an answer took together into a ledger, see
-        :class:`~partstream.tokens.ledger.user.LedgerUser`."""
+        :class:`~partstream.tokens.sourced.LedgerUser`."""
         self._ledger = ledger
 
     async def provide_language_model_chat_information(

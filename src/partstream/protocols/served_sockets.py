@@ -33,7 +33,7 @@ class SocketTurn:
 
 
 class SocketConversation(Protocol):
-    """What is said on one socket."""
+    """What is said on one socket; a type of its own, because a server names no wire."""
 
     def receive(self, message: str | bytes) -> Sequence[str]:
         """Takes a message of the client; returns what is answered to it at once. A request waits for its turn."""

@@ -1,4 +1,4 @@
-"""What a client of a server is told of an error, and the error that ends a request before its answer."""
+"""What a client of a server is told of an error; the errors of a request before its answer, and of stored answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from partstream.protocols.failure_meanings import failure_of as meaning_of
 if TYPE_CHECKING:
     from partstream.protocols.served_failures import ServedFailure
 
-__all__ = ["RequestFailedError", "failure_of"]
+__all__ = ["ChainTooLargeError", "RequestFailedError", "StoreFailedError", "failure_of"]
 
 
 class RequestFailedError(PartstreamError):
@@ -25,6 +25,14 @@ class RequestFailedError(PartstreamError):
         super().__init__(failure.message)
         self.failure = failure
         self.headers = headers
+
+
+class StoreFailedError(PartstreamError):
+    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
+
+
+class ChainTooLargeError(PartstreamError):
+    """An answer continues more than a server takes into its memory."""
 
 
 def failure_of(error: BaseException) -> ServedFailure:

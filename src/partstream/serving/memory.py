@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import Earlier
 from partstream.serving.access_token import kept_token
-from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
-from partstream.serving.failures import RequestFailedError
+from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
 from partstream.serving.recorded_outlet import RecordedOutlet
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
-    from partstream.serving.answer_store import AnswerStore
     from partstream.serving.outgoing import Outlet
+    from partstream.serving.stored_answers import SQLiteAnswers
 
 __all__ = ["AnswerMemory", "Remembered", "asked_of_store", "installation_secret"]
 
@@ -82,7 +81,7 @@ class AnswerMemory:
         running: The answers that run and are kept, by their owner and id.
     """
 
-    def __init__(self, store: AnswerStore | None, secret: bytes) -> None:
+    def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
         self.store = store
         self.secret = secret
         self.running: dict[tuple[str, str], RecordedOutlet] = {}

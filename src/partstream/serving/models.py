@@ -45,7 +45,7 @@ class CataloguedModel:
 
 @runtime_checkable
 class UnlistedModels(Protocol):
-    """A provider that answers for models which it does not list."""
+    """A provider that answers for models which it does not list; any person's provider may be one."""
 
     def find_unlisted_model(self, model_id: str) -> LanguageModelChatInformation | None:
         """What is known of a model that a request names; None for a model that the provider does not have."""

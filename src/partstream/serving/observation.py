@@ -78,7 +78,7 @@ class AnswerObservation:
 
 
 class AnswerTrace(Protocol):
-    """One answer as it is traced: what wants to know of it before it is over."""
+    """One answer as it is traced. Spans of OpenTelemetry, an extra, implement it."""
 
     def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
         """The time in which the provider is asked; entered and left in the task that asks it.

@@ -11,8 +11,8 @@ from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from partstream.serving.admission import Admission
-    from partstream.serving.answer_store import AnswerStore
     from partstream.serving.authentication import Authenticator
+    from partstream.serving.stored_answers import SQLiteAnswers
 
 __all__ = ["SERVING_NUMBERS", "ServingNumber", "ServingSettings"]
 
@@ -174,7 +174,7 @@ class ServingSettings:
     backlog_bytes: int = 16 * _MEBIBYTE
     models_seconds: float = 300.0
     raw_reasoning: bool = False
-    store: AnswerStore | None = None
+    store: SQLiteAnswers | None = None
     state_folder: Path | None = None
 
     def __post_init__(self) -> None:

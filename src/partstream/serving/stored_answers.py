@@ -19,7 +19,7 @@ from partstream.errors import CallerError
 from partstream.json_codec import dumps, loads
 from partstream.numbers import storable_text
 from partstream.protocols.served_state import StoredAnswer
-from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
+from partstream.serving.failures import ChainTooLargeError, StoreFailedError
 from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ DELETE FROM answers WHERE rowid IN
 
 
 class SQLiteAnswers:
-    """Answers in a file of SQLite; see :class:`partstream.serving.answer_store.AnswerStore`.
+    """Answers in a file of SQLite. Any method may raise :class:`~partstream.serving.failures.StoreFailedError`.
 
     Args:
         path: The file; made if there is none, readable for its user alone.
@@ -166,27 +166,31 @@ class SQLiteAnswers:
     # ---- for the event loop ----
 
     async def save(self, owner: str, answer: StoredAnswer, item_ids: Collection[str]) -> None:
-        """Keeps an answer."""
+        """Keeps an answer, and makes those of its chain last as long. An answer with the same id is replaced."""
         await self._run(self._writer, lambda connection: self._save(connection, owner, answer, item_ids))
 
     async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
-        """An answer behind those that it continues."""
+        """An answer after those that it continues, the oldest first, without frames; empty if it is not known.
+
+        Raises:
+            ChainTooLargeError: They are too many or too large.
+        """
         return await self._run(self._reader, lambda connection: self._chain(connection, owner, answer_id))
 
     async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
-        """The frames of an answer."""
+        """The frames of an answer; None if none are kept."""
         return await self._run(self._reader, lambda connection: self._frames(connection, owner, answer_id))
 
     async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
-        """The answers that have one of the items."""
+        """The answers that have one of the items, without frames."""
         return await self._run(self._reader, lambda connection: self._answers_with(connection, owner, item_ids))
 
     async def delete(self, owner: str, answer_id: str) -> bool:
-        """Deletes an answer."""
+        """Deletes an answer; whether there was one."""
         return await self._run(self._writer, lambda connection: self._delete(connection, owner, answer_id))
 
     async def close(self) -> None:
-        """Waits until everything is written."""
+        """Waits until everything is written; nothing can be kept or found after it."""
         for executor in (self._writer, self._reader):
             await asyncio.to_thread(executor.shutdown)
         while self._opened:

@@ -1,4 +1,4 @@
-"""Optional abilities of a provider beside VS Code's plain numbers: counts with their sources."""
+"""Optional abilities of a provider beside VS Code's plain numbers: counts with their sources, a ledger for usage."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.counting.count import TokenCount
+    from partstream.tokens.ledger.ledger import Ledger
 
-__all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "SourcedTokenCounts"]
+__all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "LedgerUser", "SourcedTokenCounts"]
 
 
 @runtime_checkable
@@ -40,4 +41,17 @@ class FactoredTokenCounts(Protocol):
 
     def token_count_factor(self, model: LanguageModelChatInformation) -> float:
         """The factor that multiplies estimates for `model`; 1 before anything is learned."""
+        ...
+
+
+@runtime_checkable
+class LedgerUser(Protocol):
+    """A provider with answers that take several requests to a model, of which a host sees only the last.
+
+    A host that has a ledger gives it to such a provider when it loads it. Agents are such providers; a host that loads
+    one does not import them for that.
+    """
+
+    def use_ledger(self, ledger: Ledger, /) -> None:
+        """Enters the usage of all later answers into the ledger; its owner closes it."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from partstream.rpc.connection import encode_notification
 
@@ -15,31 +15,11 @@ if TYPE_CHECKING:
     from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import Outbox
 
-__all__ = ["Announcements", "HostListener"]
-
-
-class HostListener(Protocol):
-    """Hears of events at the providers, on any thread. `group` is a group's id; None means the user's own providers."""
-
-    def models_did_change(self, group: str | None) -> None:
-        """The list of models may have changed."""
-        ...
-
-    def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
-        """A person's own provider was loaded, or could not be."""
-        ...
-
-    def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
-        """The counts of texts have changed for these models."""
-        ...
-
-    def did_answer(self, params: wire.DidAnswerParams) -> None:
-        """An answer ended."""
-        ...
+__all__ = ["Announcements"]
 
 
 class Announcements:
-    """A :class:`HostListener` that sends notifications.
+    """Sends the notifications. `group` is a group's id; None means the user's own providers.
 
     Args:
         loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.

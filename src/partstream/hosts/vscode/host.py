@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.announcements import HostListener
+    from partstream.hosts.vscode.announcements import Announcements
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.messages import ChatMessage, RequestOptions
@@ -74,7 +74,7 @@ class ProviderHost:
 
     Args:
         sources: The user's own providers.
-        listener: Hears of events at the providers.
+        announcements: Tells the extension of events at the providers.
         recordings: Captures the answers.
         surroundings: The things that the built-in gateway needs beside a group.
     """
@@ -82,11 +82,11 @@ class ProviderHost:
     def __init__(
         self,
         sources: Sequence[wire.ProviderSource],
-        listener: HostListener,
+        announcements: Announcements,
         recordings: HostRecordings,
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
-        self._listener = listener
+        self._announcements = announcements
         self._recordings = recordings
         self._book = UsageBook()
         self._ends = AnswerEnds()
@@ -289,13 +289,13 @@ class ProviderHost:
             if not loader.is_own:
                 return  # its settings are wrong, which the list of its group says
             file = None if loader.file is None else str(loader.file)
-            self._listener.provider_did_load({"group": group, "provider": name, "file": file, "problem": problem})
+            self._announcements.provider_did_load({"group": group, "provider": name, "file": file, "problem": problem})
 
         return HostedProvider(
             name,
             loader,
-            lambda: self._listener.models_did_change(group),
-            lambda ids: self._listener.token_counts_did_change(group, [_qualified(prefix, one) for one in ids]),
+            lambda: self._announcements.models_did_change(group),
+            lambda ids: self._announcements.token_counts_did_change(group, [_qualified(prefix, one) for one in ids]),
             did_load,
             configuration,
             source,
@@ -332,7 +332,7 @@ class ProviderHost:
     async def _tell_usage(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
         await self._learn_of_others()
         of_conversation, of_day = self._book.sums_of(answer, conversation)
-        self._listener.did_answer({"answer": answer, "conversation": of_conversation, "day": of_day})
+        self._announcements.did_answer({"answer": answer, "conversation": of_conversation, "day": of_day})
 
     async def _learn_of_others(self) -> None:
         """Adds the answers of other windows, which belong to the sums of a day too."""

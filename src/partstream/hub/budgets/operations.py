@@ -39,7 +39,7 @@ __all__ = [
 
 
 class UploadSource(Protocol):
-    """Where ended answers wait to be uploaded: a journal."""
+    """Where ended answers wait to be uploaded: the journal of a worker, or what a simulation has in its place."""
 
     def rows(self, most: int, *, with_running: bool = False) -> list[JournalRow]:
         """The oldest rows."""
@@ -51,7 +51,7 @@ class UploadSource(Protocol):
 
 
 class Adopter(Protocol):
-    """Who settles what workers of this machine have left behind that are gone."""
+    """Settles what dead workers of this machine have left; a simulation has an adopter without files."""
 
     def adopt(self, store: HubStore, most: int) -> bool:
         """Settles a batch; returns whether there is more to do at once."""

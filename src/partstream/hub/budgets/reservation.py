@@ -23,7 +23,7 @@ LOST: Final = "lost"
 
 
 class ReservationOwner(Protocol):
-    """Who keeps the account and the journal of reservations."""
+    """Who keeps the account and the journal of reservations: a worker, which makes them and so imports this module."""
 
     def top_up(self, rule: BudgetRule, window: int, amount: int) -> int | None:
         """Reserves more, in a window or in the one behind it; the number of the window, or None if it is not free."""
