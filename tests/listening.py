@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
+from partstream.asgi import Application, Receive, Scope
+from partstream.asgi import Send as SendMessage
 from partstream.loopback.connection import HTTPRequest, Limits, ServerConnection
-from partstream.testing.stage import application_of
+from partstream.testing.exchanges import Delivery
+from partstream.testing.stage import Stage, watch
 from partstream.testing.steps import Step
 
 _TURNS_OF_ACCEPTING = 5
@@ -28,6 +31,23 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
 async def deliver(connection: ServerConnection, request: HTTPRequest, steps: Iterable[Step]) -> None:
     """Answers the request that was read last with these steps."""
     await connection.answer(request, application_of(steps))
+
+
+def application_of(steps: Iterable[Step]) -> Application:
+    """An application that answers every request with the same steps, for servers that speak no protocol."""
+
+    async def application(scope: Scope, receive: Receive, send: SendMessage) -> None:
+        del scope
+        await receive()
+        left = asyncio.Event()
+        watching = asyncio.create_task(watch(receive, left))
+        try:
+            await Stage(send, left, Delivery(), lambda: None, lambda _: None).perform(steps)
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    return application
 
 
 @asynccontextmanager

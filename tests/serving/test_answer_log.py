@@ -1,7 +1,6 @@
 """One line for each answer, which nobody's name can turn into two."""
 
 import json
-import logging
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.outputs import Outcome
-from partstream.serving.answer_log import LOGGER_NAME, AnswerLog, LogForm, json_line, text_line
+from partstream.serving.answer_log import json_line, text_line
 from partstream.serving.clients import RequestClient
 from partstream.visible_text import visible
 
@@ -65,22 +64,3 @@ def test_any_name_stays_on_its_line_and_is_shown(name: str, session: str) -> Non
 )
 def test_a_hostile_name_is_shown_as_what_it_is(model: str, shown: str) -> None:
     assert f" {shown} provider=" in text_line(an_answer(model=model))
-
-
-@pytest.mark.parametrize(
-    ("changes", "level"),
-    [
-        ({}, logging.INFO),
-        ({"status": 429}, logging.INFO),
-        ({"status": 503}, logging.WARNING),
-        ({"outcome": Outcome.FAILED, "error": "E"}, logging.WARNING),
-    ],
-)
-def test_an_answer_is_one_record_and_a_fault_of_the_server_a_warning(
-    changes: dict[str, Any], level: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, LOGGER_NAME):
-        AnswerLog(LogForm.JSON).observe(an_answer(**changes))
-    [record] = caplog.records
-    assert (record.name, record.levelno) == (LOGGER_NAME, level)
-    assert json.loads(record.message)["request"] == "req_1"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from listening import listening
+from listening import application_of, listening
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.json_codec import dumps, loads
 from partstream.loopback.connection import ServerConnection
@@ -16,7 +16,6 @@ from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, WireRequest
 from partstream.protocols.registry import asking
 from partstream.testing import ReplayUpstream
-from partstream.testing.stage import application_of
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstreams import upstream_counts

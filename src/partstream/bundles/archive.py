@@ -53,7 +53,6 @@ _FIRST_OF_JANUARY_1980: Final = 0x21
 _PRIVATE_FILE: Final = 0o100600 << 16
 _ENCRYPTED: Final = 0b10_0000_0100_0001
 """The flags of encryption: of the entry, strong, of the directory."""
-_UTF_8: Final = 0x800
 _MOST_IN_16_BITS, _MOST_IN_32_BITS = 0xFFFF, 0xFFFFFFFF
 _KIND_OF_FILE: Final = 0o170000
 _PLAIN, _FOLDER = 0o100000, 0o040000

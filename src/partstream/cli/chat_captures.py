@@ -29,8 +29,6 @@ KEPT: Final = ""
 
 _SOURCE: Final = "chat"
 _STYLE: Final = "dim"
-_NONE_YET: Final = "No answer is kept yet."
-_NONE_WANTED: Final = "The setting capture says that no answer is kept."
 _MOST_RECORDED: Final = 1_000
 _MOST_RECORDED_BYTES: Final = 200 * 1024 * 1024
 _MOST_RECORDED_OF_ONE: Final = 64 * 1024 * 1024

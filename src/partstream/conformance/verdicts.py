@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GREEN", "Blame", "CheckResult", "Verdict"]
+__all__ = ["Blame", "CheckResult", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -27,10 +27,6 @@ class Verdict(StrEnum):
     """The target cannot give the evidence that the check needs."""
     ERROR = "error"
     """The kit itself has failed."""
-
-
-GREEN: Final = frozenset({Verdict.PASSED, Verdict.WARNING, Verdict.NOT_APPLICABLE, Verdict.NOT_JUDGED})
-"""The verdicts that do not break the contract."""
 
 
 class Blame(StrEnum):

@@ -72,10 +72,6 @@ class Sums(NamedTuple):
     uncounted: int = 0
     failed: int = 0
 
-    def plus(self, other: Sums) -> Sums:
-        """The sums of these answers and of others."""
-        return Sums(*(mine + its for mine, its in zip(self, other, strict=True)))
-
     def minus(self, other: Sums) -> Sums:
         """The sums of these answers without others of them."""
         return Sums(*(mine - its for mine, its in zip(self, other, strict=True)))

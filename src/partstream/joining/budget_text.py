@@ -12,10 +12,7 @@ from partstream.joining.standing import BudgetUnit
 if TYPE_CHECKING:
     from partstream.joining.standing import HubBudget
 
-__all__ = ["LOW_SHARE", "left_text"]
-
-LOW_SHARE: Final = 0.1
-"""The share of a budget below which it is nearly spent."""
+__all__ = ["left_text"]
 
 _NANODOLLARS: Final = 1_000_000_000
 _CENT: Final = _NANODOLLARS // 100

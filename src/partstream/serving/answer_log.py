@@ -5,13 +5,11 @@ Names come from clients and models, so what would act on a terminal or begin ano
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
 from partstream.numbers import storable_text
-from partstream.outputs import Outcome
 from partstream.serving.clients import AnswerKind
 from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice
@@ -20,10 +18,7 @@ from partstream.visible_text import visible
 if TYPE_CHECKING:
     from partstream.serving.observation import AnswerObservation
 
-__all__ = ["LOGGER_NAME", "AnswerLog", "LogForm", "json_line", "text_line"]
-
-LOGGER_NAME: Final = "partstream.serving.answers"
-"""The logger that has one record for each answer."""
+__all__ = ["LogForm", "json_line", "text_line"]
 
 _MOST_CHARACTERS: Final = 120
 """The most characters of a name in a line."""
@@ -34,25 +29,6 @@ class LogForm(Choice):
 
     TEXT = "text", "For people"
     JSON = "json", "A JSON object a line, for programs"
-
-
-class AnswerLog:
-    """Writes a record for each answer to the logger :data:`LOGGER_NAME`: a warning where the server was at fault.
-
-    Args:
-        form: The form of the lines.
-    """
-
-    def __init__(self, form: LogForm = LogForm.TEXT) -> None:
-        self._line = json_line if form is LogForm.JSON else text_line
-        self._logger = logging.getLogger(LOGGER_NAME)
-
-    def observe(self, answer: AnswerObservation) -> None:
-        """Writes the record of an answer that is over."""
-        is_fault = answer.status >= 500 or answer.outcome in {Outcome.FAILED, Outcome.TRUNCATED}
-        level = logging.WARNING if is_fault else logging.INFO
-        if self._logger.isEnabledFor(level):
-            self._logger.log(level, "%s", self._line(answer))
 
 
 def text_line(answer: AnswerObservation) -> str:

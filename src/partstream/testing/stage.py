@@ -12,11 +12,11 @@ from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.asgi import Application, Receive, Scope
+    from partstream.asgi import Receive
     from partstream.asgi import Send as SendMessage
     from partstream.testing.steps import Step
 
-__all__ = ["Stage", "application_of", "watch"]
+__all__ = ["Stage", "watch"]
 
 
 class Stage:
@@ -93,20 +93,3 @@ async def watch(receive: Receive, left: asyncio.Event) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     left.set()
-
-
-def application_of(steps: Iterable[Step]) -> Application:
-    """An application that answers every request with the same steps, for servers that speak no protocol."""
-
-    async def application(scope: Scope, receive: Receive, send: SendMessage) -> None:
-        del scope
-        await receive()
-        left = asyncio.Event()
-        watching = asyncio.create_task(watch(receive, left))
-        try:
-            await Stage(send, left, Delivery(), lambda: None, lambda _: None).perform(steps)
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
-
-    return application

@@ -38,7 +38,6 @@ class Brought(NamedTuple):
         call_id: The call that it belongs to, as its upstream names it.
         wrapped: What is said instead where the block has another text.
         item: The item; None where there is none.
-        wrapped_only: Whether no provider has a word for it, so that it is said wrapped.
     """
 
     kind: str
@@ -47,7 +46,6 @@ class Brought(NamedTuple):
     call_id: str | None = None
     wrapped: Mapping[str, Any] = {}
     item: Mapping[str, Any] | None = None
-    wrapped_only: bool = False
 
 
 class WrittenItems:
@@ -73,7 +71,7 @@ class WrittenItems:
             if name != ITEMS and (name not in repeated or repeated[name] != value)
         }
         if not items:
-            return [Brought(REASONING, wrap(None, beside), wrapped_only=True)]
+            return [Brought(REASONING, wrap(None, beside))]
         return [_brought(item, beside) for item in items]
 
 
@@ -90,12 +88,12 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
     kind, options = item.get("type"), item.get(_OPTIONS)
     wrapped = wrap(item, beside)
     if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not _is_own(options) or (beside and PROVIDER in options):
-        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item, wrapped_only=True)
+        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
     said = {**options, **wrap(None, beside)}
     if kind == TOOL_CALL:
         return Brought(kind, said, call_id=item["toolCallId"], item=item)
     if kind == SUMMARY and not is_summary(options):
-        return Brought(REASONING, wrapped, item=item, wrapped_only=True)
+        return Brought(REASONING, wrapped, item=item)
     return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
 
 

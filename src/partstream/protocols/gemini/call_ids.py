@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["is_own_id", "own_id"]
+__all__ = ["own_id"]
 
 _DIGITS: Final = 24
 _OWN_ID: Final = "gemini_call_"
-_OWN_IDS: Final = re.compile(rf"{_OWN_ID}[0-9a-f]{{{_DIGITS}}}")
 
 
 def own_id(response_id: str | None, number: int, name: str, arguments: Mapping[str, Any]) -> str:
@@ -28,8 +26,3 @@ def own_id(response_id: str | None, number: int, name: str, arguments: Mapping[s
     """
     said = json.dumps([response_id, number, name, arguments]).encode()
     return _OWN_ID + hashlib.sha256(said).hexdigest()[:_DIGITS]
-
-
-def is_own_id(call_id: str) -> bool:
-    """Whether an id is one that :func:`own_id` made, so that the server does not know it."""
-    return _OWN_IDS.fullmatch(call_id) is not None

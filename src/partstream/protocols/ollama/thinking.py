@@ -22,14 +22,12 @@ class Thinking:
         options: Whether it is shown.
 
     Attributes:
-        any_came: Whether any of it came in its own field.
         is_open: Whether thinking was the last thing that was said.
     """
 
-    __slots__ = ("_closed_once", "_items", "_kept", "_shows", "any_came", "is_open", "wants_items")
+    __slots__ = ("_closed_once", "_items", "_kept", "_shows", "is_open", "wants_items")
 
     def __init__(self, options: StreamOptions) -> None:
-        self.any_came = False
         self.is_open = False
         self.wants_items = options.thinking is ThinkingMode.PART
         self._shows = options.thinking is not ThinkingMode.OFF
@@ -39,7 +37,6 @@ class Thinking:
 
     def read(self, thought: str, outputs: list[StreamOutput]) -> None:
         """Takes a piece of `message.thinking`."""
-        self.any_came = True
         self.keep(THINKING, thought)
         self.show(thought, outputs)
 
