@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire*}.py: edit those and run it again.
+// Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire}.py: edit those and run it again.
 
 /** Increases with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = 1;
@@ -16,42 +16,6 @@ export const ErrorCode = {
   ProtocolVersionMismatch: -32011,
 } as const;
 
-/**
- * Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
- *
- * `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
- * for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
- * `harness` is missing where VS Code has no such harness.
- */
-export interface ExamineParams {
-  group: Group | null;
-  provider: string | null;
-  model: string | null;
-  name: string;
-  harness?: HarnessSettings;
-}
-
-/** What was found, in the order of the checks; `report` says the same in Markdown. No key is in either. */
-export interface ExamineResult {
-  findings: ShownFinding[];
-  report: string;
-}
-
-/** Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it. */
-export interface FindingsPageParams {
-  nonce: string;
-  source: string;
-  name: string;
-  findings: ShownFinding[];
-}
-
-/** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
-export interface HarnessSettings {
-  isRemote: boolean;
-  listsModels: boolean;
-  allowsSignedOut: boolean;
-}
-
 /** The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it. */
 export interface ShownFinding {
   subject: string;
@@ -59,228 +23,6 @@ export interface ShownFinding {
   says: string;
   advice: string;
 }
-
-/** The person has removed the group with this id, or has changed its settings, which gives it another id. */
-export interface ForgetGroupParams {
-  group: string;
-}
-
-/**
- * One group of chatLanguageModels.json, sent whole with every request for its models.
- *
- * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
- * is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
- * does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
- * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
- * all others.
- */
-export interface Group {
-  id: string;
-  name?: string;
-  configuration: Record<string, unknown>;
-}
-
-/** Asks the hub of a group what is left of the person's budgets. */
-export interface HubStandingParams {
-  group: Group;
-}
-
-/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
-export interface HubStandingResult {
-  standing: HubStanding | null;
-}
-
-/**
- * A provider file asks for an API key; `source` names the file as the group or the configuration does.
- *
- * `hadKey` tells whether the provider had a key, which it wants replaced.
- */
-export interface KeyNeed {
-  source: string;
-  hadKey: boolean;
-}
-
-/**
- * What is left of one budget.
- *
- * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
- * seconds since 1970, or null for a budget that never does.
- */
-export interface HubBudget {
-  text: string;
-  shareLeft: number;
-  resetsAt: number | null;
-}
-
-/**
- * What a hub says of the person whose key a group has.
- *
- * `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
- * left first; none if nothing limits this person. `problem` says why nothing is known now.
- */
-export interface HubStanding {
-  hub: string;
-  page: string;
-  person: string;
-  budgets: HubBudget[];
-  problem?: string;
-}
-
-/**
- * What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
- *
- * `person` is the name of the person whose key it is; empty where the hub does not say.
- */
-export interface JoinedHub {
-  baseUrl: string;
-  apiKey: string;
-  person: string;
-}
-
-/** Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged. */
-export interface JoinHubParams {
-  hub: string;
-  code: string;
-}
-
-/** What the hub gave, or in one sentence why it gave nothing. */
-export interface JoinHubResult {
-  joined?: JoinedHub;
-  problem?: string;
-}
-
-/**
- * Why a person's own provider could not be loaded.
- *
- * `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
- * With `keepsOld` the version before still answers.
- */
-export interface LoadProblem {
-  message: string;
-  file: string | null;
-  line: number | null;
-  keepsOld: boolean;
-}
-
-/**
- * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
- *
- * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
- * if it is not known.
- */
-export interface ProviderDidLoadParams {
-  group: string | null;
-  provider: string;
-  file: string | null;
-  problem: LoadProblem | null;
-}
-
-/** A recording that was asked for has ended; `problem` says in a sentence why it is in no file. */
-export interface DidRecordParams {
-  recording: RecordedFile | null;
-  problem: string | null;
-}
-
-/**
- * Which answers to show, and for which webview.
- *
- * `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
- * `PageParams`.
- */
-export interface InspectParams {
-  nonce: string;
-  source: string;
-  path: string | null;
-}
-
-/** A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept. */
-export interface InspectResult {
-  html: string | null;
-  isOff: boolean;
-}
-
-/**
- * A recording as a file, without keys; texts are in it.
- *
- * `path` is the file, a `.partstream.zip` in the user's data folder. `model` is the model that was asked and `outcome`
- * how its answer ended, null while it goes on; of several answers, those of the last. `answers` is how many there are.
- */
-export interface RecordedFile {
-  path: string;
-  model: string | null;
-  outcome: AnswerOutcome | null;
-  answers: number;
-}
-
-/** Whether the next answer is recorded. Answers that begin while one is being recorded are recorded with it. */
-export interface RecordNextParams {
-  isOn: boolean;
-}
-
-/** A form in which a recording can be shared: its name, and the endings of its files, without the dot. */
-export interface ShareForm {
-  name: string;
-  endings: string[];
-}
-
-/**
- * The recording to share, as for the preview, and the name of the file, whose ending says its form.
- *
- * With `isLast` true it is the answer of the last preview that asked for it.
- */
-export interface ShareParams {
-  path: string | null;
-  isLast?: boolean;
-  name: string;
-}
-
-/**
- * The recording to share: its file, or null for the answer that was inspected last.
- *
- * With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
- */
-export interface SharePreviewParams {
-  path: string | null;
-  isLast?: boolean;
-}
-
-/**
- * What a file to share will hold, in words, and the forms that it may have.
- *
- * The words are empty where `isLast` was asked for and no answer is in memory.
- */
-export interface SharePreviewResult {
-  preview: string;
-  forms: ShareForm[];
-}
-
-/** The whole file, in base64, without keys and texts. */
-export interface ShareResult {
-  content: string;
-}
-
-/**
- * How one answer ended; a fact that was not reported is null.
- *
- * `endedAt` is in seconds since 1970, `provider` is the provider's name in the log, `model` is the model's own id. A
- * limit or a filter stopped an `incomplete` answer; the upstream's bytes of a `truncated` answer ended too early.
- * `answeredBy` is the upstream's name of the model that answered, `error` is the name of the error's class.
- */
-export interface AnswerEnd {
-  endedAt: number;
-  provider: string;
-  model: string;
-  outcome: AnswerOutcome;
-  finishReason: FinishReason | null;
-  providerFinishReason: string | null;
-  responseId: string | null;
-  answeredBy: string | null;
-  error: string | null;
-  providerCode: string | null;
-  httpStatus: number | null;
-}
-
-export type AnswerOutcome = "completed" | "incomplete" | "failed" | "truncated" | "cancelled";
 
 /**
  * The usage of one answer, in tokens; an unknown number is null.
@@ -301,46 +43,11 @@ export interface AnswerUsage {
   edits: string[];
 }
 
-/**
- * A rule of the contract that a provider has broken since it was loaded, and how often.
- *
- * A part that breaks a MUST was dropped. `place` is the line of the provider's code that first broke the rule, as
- * `file:line`; null if unknown.
- */
-export interface BrokenRule {
-  provider: string;
-  rule: string;
-  level: "MUST" | "SHOULD";
-  sentence: string;
-  count: number;
-  place: string | null;
-}
-
 /** One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums. */
 export interface ConversationUsage {
   endedAt: number;
   model: string;
   sums: UsageSums;
-}
-
-/**
- * How texts are currently counted for a model.
- *
- * `model` is the model's id in the extension. `source` tells whether a tokenizer counts or an estimate is made;
- * `factor` multiplies estimates: null for providers that do not learn, 1 before anything is learnt.
- */
-export interface Counting {
-  group: string | null;
-  model: string;
-  family: string;
-  maxInputTokens: number;
-  source: TokenCountSource;
-  factor: number | null;
-}
-
-/** How texts are counted for the models listed so far. */
-export interface CountingResult {
-  models: Counting[];
 }
 
 /** One day, as `2026-11-21`, and its sums. */
@@ -349,45 +56,7 @@ export interface DayUsage {
   sums: UsageSums;
 }
 
-/** How the last answers ended, newest first, and the rules that the loaded providers broke. */
-export interface DiagnosticsResult {
-  answers: AnswerEnd[];
-  brokenRules: BrokenRule[];
-}
-
-/**
- * An answer that ended, with the sums of its conversation and its day.
- *
- * `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
- * machine's clock.
- */
-export interface DidAnswerParams {
-  answer: AnswerUsage;
-  conversation: UsageSums | null;
-  day: UsageSums;
-}
-
-export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
-
-/** For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`. */
-export interface PageParams {
-  nonce: string;
-  source: string;
-}
-
-/** A page as one HTML document. */
-export interface PageResult {
-  html: string;
-}
-
 export type TokenCountSource = "reported" | "counted" | "estimated";
-
-/** The last answers and conversations of this process, and the last days of this user, newest first. */
-export interface UsageResult {
-  answers: AnswerUsage[];
-  conversations: ConversationUsage[];
-  days: DayUsage[];
-}
 
 /**
  * The sums of several answers' known numbers.
@@ -405,59 +74,6 @@ export interface UsageSums {
   withoutCost: number;
   withoutTokens: number;
   estimated: number;
-}
-
-/**
- * Why the server cannot be used.
- *
- * `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
- * a server that can be used and does not list its models. `message` is one sentence that names what was found and what
- * helps. `baseUrl` is the address that answers instead, where one does.
- */
-export interface ServerProblem {
-  kind: ServerProblemKind;
-  message: string;
-  baseUrl?: string;
-}
-
-export type ServerProblemKind = "address" | "key" | "connection" | "list" | "other";
-
-/**
- * What the server speaks: the protocol's title, below which base URL, and how that is known.
- *
- * `baseUrl` is for people: what may be secret in it is hidden.
- */
-export interface SpokenHere {
-  protocol: string;
-  baseUrl: string;
-  reason: string;
-}
-
-/** A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens. */
-export interface TriedModel {
-  id: string;
-  name: string;
-  contextWindow?: number;
-  toolCalling?: boolean;
-  imageInput?: boolean;
-  inputPrice?: number;
-  outputPrice?: number;
-}
-
-/**
- * Asks a server for its models before it becomes a group.
- *
- * `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
- */
-export interface TryServerParams {
-  configuration: Record<string, unknown>;
-}
-
-/** The models of the server, or its problem; and what it speaks, as far as that is known. */
-export interface TryServerResult {
-  models: TriedModel[];
-  spoken?: SpokenHere;
-  problem?: ServerProblem;
 }
 
 /** A piece of text: `LanguageModelTextPart`. */
@@ -528,6 +144,390 @@ export interface RequestOptions {
   modelConfiguration?: Record<string, unknown>;
   requestInitiator?: string | null;
   includeEncryptedThinking?: boolean;
+}
+
+/** Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged. */
+export interface JoinHubParams {
+  hub: string;
+  code: string;
+}
+
+/**
+ * What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
+ *
+ * `person` is the name of the person whose key it is; empty where the hub does not say.
+ */
+export interface JoinedHub {
+  baseUrl: string;
+  apiKey: string;
+  person: string;
+}
+
+/** What the hub gave, or in one sentence why it gave nothing. */
+export interface JoinHubResult {
+  joined?: JoinedHub;
+  problem?: string;
+}
+
+/**
+ * What is left of one budget.
+ *
+ * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
+ * seconds since 1970, or null for a budget that never does.
+ */
+export interface HubBudget {
+  text: string;
+  shareLeft: number;
+  resetsAt: number | null;
+}
+
+/**
+ * What a hub says of the person whose key a group has.
+ *
+ * `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
+ * left first; none if nothing limits this person. `problem` says why nothing is known now.
+ */
+export interface HubStanding {
+  hub: string;
+  page: string;
+  person: string;
+  budgets: HubBudget[];
+  problem?: string;
+}
+
+/**
+ * One group of chatLanguageModels.json, sent whole with every request for its models.
+ *
+ * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
+ * is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
+ * does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
+ * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
+ * all others.
+ */
+export interface Group {
+  id: string;
+  name?: string;
+  configuration: Record<string, unknown>;
+}
+
+/**
+ * A provider file asks for an API key; `source` names the file as the group or the configuration does.
+ *
+ * `hadKey` tells whether the provider had a key, which it wants replaced.
+ */
+export interface KeyNeed {
+  source: string;
+  hadKey: boolean;
+}
+
+/** Asks the hub of a group what is left of the person's budgets. */
+export interface HubStandingParams {
+  group: Group;
+}
+
+/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
+export interface HubStandingResult {
+  standing: HubStanding | null;
+}
+
+/** The person has removed the group with this id, or has changed its settings, which gives it another id. */
+export interface ForgetGroupParams {
+  group: string;
+}
+
+/**
+ * Why a person's own provider could not be loaded.
+ *
+ * `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
+ * With `keepsOld` the version before still answers.
+ */
+export interface LoadProblem {
+  message: string;
+  file: string | null;
+  line: number | null;
+  keepsOld: boolean;
+}
+
+/**
+ * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
+ *
+ * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+ * if it is not known.
+ */
+export interface ProviderDidLoadParams {
+  group: string | null;
+  provider: string;
+  file: string | null;
+  problem: LoadProblem | null;
+}
+
+/**
+ * Asks a server for its models before it becomes a group.
+ *
+ * `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
+ */
+export interface TryServerParams {
+  configuration: Record<string, unknown>;
+}
+
+export type ServerProblemKind = "address" | "key" | "connection" | "list" | "other";
+
+/**
+ * Why the server cannot be used.
+ *
+ * `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
+ * a server that can be used and does not list its models. `message` is one sentence that names what was found and what
+ * helps. `baseUrl` is the address that answers instead, where one does.
+ */
+export interface ServerProblem {
+  kind: ServerProblemKind;
+  message: string;
+  baseUrl?: string;
+}
+
+/**
+ * What the server speaks: the protocol's title, below which base URL, and how that is known.
+ *
+ * `baseUrl` is for people: what may be secret in it is hidden.
+ */
+export interface SpokenHere {
+  protocol: string;
+  baseUrl: string;
+  reason: string;
+}
+
+/** A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens. */
+export interface TriedModel {
+  id: string;
+  name: string;
+  contextWindow?: number;
+  toolCalling?: boolean;
+  imageInput?: boolean;
+  inputPrice?: number;
+  outputPrice?: number;
+}
+
+/** The models of the server, or its problem; and what it speaks, as far as that is known. */
+export interface TryServerResult {
+  models: TriedModel[];
+  spoken?: SpokenHere;
+  problem?: ServerProblem;
+}
+
+/** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
+export interface HarnessSettings {
+  isRemote: boolean;
+  listsModels: boolean;
+  allowsSignedOut: boolean;
+}
+
+/**
+ * Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
+ *
+ * `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
+ * for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
+ * `harness` is missing where VS Code has no such harness.
+ */
+export interface ExamineParams {
+  group: Group | null;
+  provider: string | null;
+  model: string | null;
+  name: string;
+  harness?: HarnessSettings;
+}
+
+/** What was found, in the order of the checks; `report` says the same in Markdown. No key is in either. */
+export interface ExamineResult {
+  findings: ShownFinding[];
+  report: string;
+}
+
+/** Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it. */
+export interface FindingsPageParams {
+  nonce: string;
+  source: string;
+  name: string;
+  findings: ShownFinding[];
+}
+
+/**
+ * A recording as a file, without keys; texts are in it.
+ *
+ * `path` is the file, a `.partstream.zip` in the user's data folder. `model` is the model that was asked and `outcome`
+ * how its answer ended, null while it goes on; of several answers, those of the last. `answers` is how many there are.
+ */
+export interface RecordedFile {
+  path: string;
+  model: string | null;
+  outcome: AnswerOutcome | null;
+  answers: number;
+}
+
+/** Whether the next answer is recorded. Answers that begin while one is being recorded are recorded with it. */
+export interface RecordNextParams {
+  isOn: boolean;
+}
+
+/** A recording that was asked for has ended; `problem` says in a sentence why it is in no file. */
+export interface DidRecordParams {
+  recording: RecordedFile | null;
+  problem: string | null;
+}
+
+/**
+ * Which answers to show, and for which webview.
+ *
+ * `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+ * `PageParams`.
+ */
+export interface InspectParams {
+  nonce: string;
+  source: string;
+  path: string | null;
+}
+
+/** A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept. */
+export interface InspectResult {
+  html: string | null;
+  isOff: boolean;
+}
+
+/**
+ * The recording to share: its file, or null for the answer that was inspected last.
+ *
+ * With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
+ */
+export interface SharePreviewParams {
+  path: string | null;
+  isLast?: boolean;
+}
+
+/** A form in which a recording can be shared: its name, and the endings of its files, without the dot. */
+export interface ShareForm {
+  name: string;
+  endings: string[];
+}
+
+/**
+ * What a file to share will hold, in words, and the forms that it may have.
+ *
+ * The words are empty where `isLast` was asked for and no answer is in memory.
+ */
+export interface SharePreviewResult {
+  preview: string;
+  forms: ShareForm[];
+}
+
+/**
+ * The recording to share, as for the preview, and the name of the file, whose ending says its form.
+ *
+ * With `isLast` true it is the answer of the last preview that asked for it.
+ */
+export interface ShareParams {
+  path: string | null;
+  isLast?: boolean;
+  name: string;
+}
+
+/** The whole file, in base64, without keys and texts. */
+export interface ShareResult {
+  content: string;
+}
+
+export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
+
+/**
+ * An answer that ended, with the sums of its conversation and its day.
+ *
+ * `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
+ * machine's clock.
+ */
+export interface DidAnswerParams {
+  answer: AnswerUsage;
+  conversation: UsageSums | null;
+  day: UsageSums;
+}
+
+/** The last answers and conversations of this process, and the last days of this user, newest first. */
+export interface UsageResult {
+  answers: AnswerUsage[];
+  conversations: ConversationUsage[];
+  days: DayUsage[];
+}
+
+/** For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`. */
+export interface PageParams {
+  nonce: string;
+  source: string;
+}
+
+/** A page as one HTML document. */
+export interface PageResult {
+  html: string;
+}
+
+/**
+ * How texts are currently counted for a model.
+ *
+ * `model` is the model's id in the extension. `source` tells whether a tokenizer counts or an estimate is made;
+ * `factor` multiplies estimates: null for providers that do not learn, 1 before anything is learnt.
+ */
+export interface Counting {
+  group: string | null;
+  model: string;
+  family: string;
+  maxInputTokens: number;
+  source: TokenCountSource;
+  factor: number | null;
+}
+
+/** How texts are counted for the models listed so far. */
+export interface CountingResult {
+  models: Counting[];
+}
+
+export type AnswerOutcome = "completed" | "incomplete" | "failed" | "truncated" | "cancelled";
+
+/**
+ * How one answer ended; a fact that was not reported is null.
+ *
+ * `endedAt` is in seconds since 1970, `provider` is the provider's name in the log, `model` is the model's own id. A
+ * limit or a filter stopped an `incomplete` answer; the upstream's bytes of a `truncated` answer ended too early.
+ * `answeredBy` is the upstream's name of the model that answered, `error` is the name of the error's class.
+ */
+export interface AnswerEnd {
+  endedAt: number;
+  provider: string;
+  model: string;
+  outcome: AnswerOutcome;
+  finishReason: FinishReason | null;
+  providerFinishReason: string | null;
+  responseId: string | null;
+  answeredBy: string | null;
+  error: string | null;
+  providerCode: string | null;
+  httpStatus: number | null;
+}
+
+/**
+ * A rule of the contract that a provider has broken since it was loaded, and how often.
+ *
+ * A part that breaks a MUST was dropped. `place` is the line of the provider's code that first broke the rule, as
+ * `file:line`; null if unknown.
+ */
+export interface BrokenRule {
+  provider: string;
+  rule: string;
+  level: "MUST" | "SHOULD";
+  sentence: string;
+  count: number;
+  place: string | null;
+}
+
+/** How the last answers ended, newest first, and the rules that the loaded providers broke. */
+export interface DiagnosticsResult {
+  answers: AnswerEnd[];
+  brokenRules: BrokenRule[];
 }
 
 /**

@@ -10,54 +10,8 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.hosts.vscode.wire_examinations import (
-    ExamineParams,
-    ExamineResult,
-    FindingsPageParams,
-    HarnessSettings,
-    ShownFinding,
-)
-from partstream.hosts.vscode.wire_groups import ForgetGroupParams, Group, HubStandingParams, HubStandingResult, KeyNeed
-from partstream.hosts.vscode.wire_hubs import HubBudget, HubStanding, JoinedHub, JoinHubParams, JoinHubResult
-from partstream.hosts.vscode.wire_loads import LoadProblem, ProviderDidLoadParams
-from partstream.hosts.vscode.wire_recordings import (
-    DidRecordParams,
-    InspectParams,
-    InspectResult,
-    RecordedFile,
-    RecordNextParams,
-    ShareForm,
-    ShareParams,
-    SharePreviewParams,
-    SharePreviewResult,
-    ShareResult,
-)
-from partstream.hosts.vscode.wire_reports import (
-    AnswerEnd,
-    AnswerOutcome,
-    AnswerUsage,
-    BrokenRule,
-    ConversationUsage,
-    Counting,
-    CountingResult,
-    DayUsage,
-    DiagnosticsResult,
-    DidAnswerParams,
-    FinishReason,
-    PageParams,
-    PageResult,
-    TokenCountSource,
-    UsageResult,
-    UsageSums,
-)
-from partstream.hosts.vscode.wire_trials import (
-    ServerProblem,
-    ServerProblemKind,
-    SpokenHere,
-    TriedModel,
-    TryServerParams,
-    TryServerResult,
-)
+from partstream.pages.shown_finding import ShownFinding
+from partstream.tokens.usage_records import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
 
 __all__ = [
     "AnswerEnd",
@@ -151,6 +105,9 @@ __all__ = [
 ]
 
 
+# ---- parts and messages ----
+
+
 class TextPart(TypedDict):
     """A piece of text: `LanguageModelTextPart`."""
 
@@ -228,6 +185,437 @@ class RequestOptions(TypedDict):
     includeEncryptedThinking: NotRequired[bool]
 
 
+# ---- a hub: joining it, and what is left of a person's budgets ----
+
+
+class JoinHubParams(TypedDict):
+    """Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged."""
+
+    hub: str
+    code: str
+
+
+class JoinedHub(TypedDict):
+    """What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
+
+    `person` is the name of the person whose key it is; empty where the hub does not say.
+    """
+
+    baseUrl: str
+    apiKey: str
+    person: str
+
+
+class JoinHubResult(TypedDict):
+    """What the hub gave, or in one sentence why it gave nothing."""
+
+    joined: NotRequired[JoinedHub]
+    problem: NotRequired[str]
+
+
+class HubBudget(TypedDict):
+    """What is left of one budget.
+
+    `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
+    seconds since 1970, or null for a budget that never does.
+    """
+
+    text: str
+    shareLeft: float
+    resetsAt: float | None
+
+
+class HubStanding(TypedDict):
+    """What a hub says of the person whose key a group has.
+
+    `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
+    left first; none if nothing limits this person. `problem` says why nothing is known now.
+    """
+
+    hub: str
+    page: str
+    person: str
+    budgets: list[HubBudget]
+    problem: NotRequired[str]
+
+
+# ---- a group as a whole ----
+
+
+class Group(TypedDict):
+    """One group of chatLanguageModels.json, sent whole with every request for its models.
+
+    A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
+    is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
+    does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
+    is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
+    all others.
+    """
+
+    id: str
+    name: NotRequired[str]
+    configuration: dict[str, Any]
+
+
+class KeyNeed(TypedDict):
+    """A provider file asks for an API key; `source` names the file as the group or the configuration does.
+
+    `hadKey` tells whether the provider had a key, which it wants replaced.
+    """
+
+    source: str
+    hadKey: bool
+
+
+class HubStandingParams(TypedDict):
+    """Asks the hub of a group what is left of the person's budgets."""
+
+    group: Group
+
+
+class HubStandingResult(TypedDict):
+    """What the hub says; null where the group's server is no hub, and then nobody was asked."""
+
+    standing: HubStanding | None
+
+
+class ForgetGroupParams(TypedDict):
+    """The person has removed the group with this id, or has changed its settings, which gives it another id."""
+
+    group: str
+
+
+# ---- the loading of a person's own provider ----
+
+
+class LoadProblem(TypedDict):
+    """Why a person's own provider could not be loaded.
+
+    `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
+    With `keepsOld` the version before still answers.
+    """
+
+    message: str
+    file: str | None
+    line: int | None
+    keepsOld: bool
+
+
+class ProviderDidLoadParams(TypedDict):
+    """A person's own provider was loaded, or could not be loaded for the reason in `problem`.
+
+    `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+    if it is not known.
+    """
+
+    group: str | None
+    provider: str
+    file: str | None
+    problem: LoadProblem | None
+
+
+# ---- the trial of a server that is no group yet ----
+
+
+class TryServerParams(TypedDict):
+    """Asks a server for its models before it becomes a group.
+
+    `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
+    """
+
+    configuration: dict[str, Any]
+
+
+ServerProblemKind: TypeAlias = Literal["address", "key", "connection", "list", "other"]
+
+
+class ServerProblem(TypedDict):
+    """Why the server cannot be used.
+
+    `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
+    a server that can be used and does not list its models. `message` is one sentence that names what was found and what
+    helps. `baseUrl` is the address that answers instead, where one does.
+    """
+
+    kind: ServerProblemKind
+    message: str
+    baseUrl: NotRequired[str]
+
+
+class SpokenHere(TypedDict):
+    """What the server speaks: the protocol's title, below which base URL, and how that is known.
+
+    `baseUrl` is for people: what may be secret in it is hidden.
+    """
+
+    protocol: str
+    baseUrl: str
+    reason: str
+
+
+class TriedModel(TypedDict):
+    """A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens."""
+
+    id: str
+    name: str
+    contextWindow: NotRequired[int]
+    toolCalling: NotRequired[bool]
+    imageInput: NotRequired[bool]
+    inputPrice: NotRequired[float]
+    outputPrice: NotRequired[float]
+
+
+class TryServerResult(TypedDict):
+    """The models of the server, or its problem; and what it speaks, as far as that is known."""
+
+    models: list[TriedModel]
+    spoken: NotRequired[SpokenHere]
+    problem: NotRequired[ServerProblem]
+
+
+# ---- what keeps a model from answering ----
+
+
+class HarnessSettings(TypedDict):
+    """What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings."""
+
+    isRemote: bool
+    listsModels: bool
+    allowsSignedOut: bool
+
+
+class ExamineParams(TypedDict):
+    """Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
+
+    `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
+    for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
+    `harness` is missing where VS Code has no such harness.
+    """
+
+    group: Group | None
+    provider: str | None
+    model: str | None
+    name: str
+    harness: NotRequired[HarnessSettings]
+
+
+class ExamineResult(TypedDict):
+    """What was found, in the order of the checks; `report` says the same in Markdown. No key is in either."""
+
+    findings: list[ShownFinding]
+    report: str
+
+
+class FindingsPageParams(TypedDict):
+    """Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it."""
+
+    nonce: str
+    source: str
+    name: str
+    findings: list[ShownFinding]
+
+
+# ---- recorded answers ----
+
+
+class RecordedFile(TypedDict):
+    """A recording as a file, without keys; texts are in it.
+
+    `path` is the file, a `.partstream.zip` in the user's data folder. `model` is the model that was asked and `outcome`
+    how its answer ended, null while it goes on; of several answers, those of the last. `answers` is how many there are.
+    """
+
+    path: str
+    model: str | None
+    outcome: Literal["completed", "incomplete", "failed", "truncated", "cancelled"] | None
+    answers: int
+
+
+class RecordNextParams(TypedDict):
+    """Whether the next answer is recorded. Answers that begin while one is being recorded are recorded with it."""
+
+    isOn: bool
+
+
+class DidRecordParams(TypedDict):
+    """A recording that was asked for has ended; `problem` says in a sentence why it is in no file."""
+
+    recording: RecordedFile | None
+    problem: str | None
+
+
+class InspectParams(TypedDict):
+    """Which answers to show, and for which webview.
+
+    `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+    `PageParams`.
+    """
+
+    nonce: str
+    source: str
+    path: str | None
+
+
+class InspectResult(TypedDict):
+    """A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept."""
+
+    html: str | None
+    isOff: bool
+
+
+class SharePreviewParams(TypedDict):
+    """The recording to share: its file, or null for the answer that was inspected last.
+
+    With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
+    """
+
+    path: str | None
+    isLast: NotRequired[bool]
+
+
+class ShareForm(TypedDict):
+    """A form in which a recording can be shared: its name, and the endings of its files, without the dot."""
+
+    name: str
+    endings: list[str]
+
+
+class SharePreviewResult(TypedDict):
+    """What a file to share will hold, in words, and the forms that it may have.
+
+    The words are empty where `isLast` was asked for and no answer is in memory.
+    """
+
+    preview: str
+    forms: list[ShareForm]
+
+
+class ShareParams(TypedDict):
+    """The recording to share, as for the preview, and the name of the file, whose ending says its form.
+
+    With `isLast` true it is the answer of the last preview that asked for it.
+    """
+
+    path: str | None
+    isLast: NotRequired[bool]
+    name: str
+
+
+class ShareResult(TypedDict):
+    """The whole file, in base64, without keys and texts."""
+
+    content: str
+
+
+# ---- reports for people: tokens, costs, how texts are counted, how answers ended, broken rules ----
+
+
+FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
+
+
+class DidAnswerParams(TypedDict):
+    """An answer that ended, with the sums of its conversation and its day.
+
+    `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
+    machine's clock.
+    """
+
+    answer: AnswerUsage
+    conversation: UsageSums | None
+    day: UsageSums
+
+
+class UsageResult(TypedDict):
+    """The last answers and conversations of this process, and the last days of this user, newest first."""
+
+    answers: list[AnswerUsage]
+    conversations: list[ConversationUsage]
+    days: list[DayUsage]
+
+
+class PageParams(TypedDict):
+    """For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`."""
+
+    nonce: str
+    source: str
+
+
+class PageResult(TypedDict):
+    """A page as one HTML document."""
+
+    html: str
+
+
+class Counting(TypedDict):
+    """How texts are currently counted for a model.
+
+    `model` is the model's id in the extension. `source` tells whether a tokenizer counts or an estimate is made;
+    `factor` multiplies estimates: null for providers that do not learn, 1 before anything is learnt.
+    """
+
+    group: str | None
+    model: str
+    family: str
+    maxInputTokens: int
+    source: TokenCountSource
+    factor: float | None
+
+
+class CountingResult(TypedDict):
+    """How texts are counted for the models listed so far."""
+
+    models: list[Counting]
+
+
+AnswerOutcome: TypeAlias = Literal["completed", "incomplete", "failed", "truncated", "cancelled"]
+
+
+class AnswerEnd(TypedDict):
+    """How one answer ended; a fact that was not reported is null.
+
+    `endedAt` is in seconds since 1970, `provider` is the provider's name in the log, `model` is the model's own id. A
+    limit or a filter stopped an `incomplete` answer; the upstream's bytes of a `truncated` answer ended too early.
+    `answeredBy` is the upstream's name of the model that answered, `error` is the name of the error's class.
+    """
+
+    endedAt: float
+    provider: str
+    model: str
+    outcome: AnswerOutcome
+    finishReason: FinishReason | None
+    providerFinishReason: str | None
+    responseId: str | None
+    answeredBy: str | None
+    error: str | None
+    providerCode: str | None
+    httpStatus: int | None
+
+
+class BrokenRule(TypedDict):
+    """A rule of the contract that a provider has broken since it was loaded, and how often.
+
+    A part that breaks a MUST was dropped. `place` is the line of the provider's code that first broke the rule, as
+    `file:line`; null if unknown.
+    """
+
+    provider: str
+    rule: str
+    level: Literal["MUST", "SHOULD"]
+    sentence: str
+    count: int
+    place: str | None
+
+
+class DiagnosticsResult(TypedDict):
+    """How the last answers ended, newest first, and the rules that the loaded providers broke."""
+
+    answers: list[AnswerEnd]
+    brokenRules: list[BrokenRule]
+
+
+# ---- the life of the sidecar ----
+
+
 class ProviderSource(TypedDict):
     """A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
 
@@ -288,6 +676,9 @@ class VersionMismatchData(TypedDict):
 
     clientProtocolVersion: int
     serverProtocolVersion: int
+
+
+# ---- models, answers and counts ----
 
 
 class InformationParams(TypedDict):
@@ -436,6 +827,9 @@ class TokenCountsDidChangeParams(TypedDict):
 
     group: str | None
     models: list[str]
+
+
+# ---- logs, cancelling and errors ----
 
 
 LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]
