@@ -15,14 +15,24 @@ from partstream.parts import DataPart, TextPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText", "markdown_link", "read_citation"]
+__all__ = [
+    "CITATION_MIME_TYPE",
+    "FOLD_AT",
+    "Citation",
+    "Citations",
+    "RecentText",
+    "SaidText",
+    "markdown_link",
+    "read_citation",
+]
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
 
 _LINKED_SCHEMES: Final = frozenset({"http", "https"})
 _RECENT: Final = 4096
-_FOLD_AT: Final = 64
+FOLD_AT: Final = 64
+"""How many pieces of a text are kept before they are folded."""
 
 
 class Citation(NamedTuple):
@@ -136,7 +146,7 @@ class RecentText:
     def add(self, piece: str) -> None:
         """Adds the next piece."""
         self.pieces.append(piece)
-        if len(self.pieces) >= _FOLD_AT:
+        if len(self.pieces) >= FOLD_AT:
             self.fold()
 
     def fold(self) -> None:

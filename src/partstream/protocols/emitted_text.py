@@ -6,38 +6,22 @@ and to know that suffix the text itself is not needed.
 
 from __future__ import annotations
 
-from typing import Final
 from zlib import crc32
 
-__all__ = ["FOLD_AT", "EmittedText", "checksum"]
+from partstream.protocols.citations import RecentText
 
-FOLD_AT: Final = 64
-"""How many pieces are kept before they are folded into length and checksum."""
-
-_RECENT: Final = 4096
+__all__ = ["EmittedText", "checksum"]
 
 
-class EmittedText:
-    """The part of one text that was emitted.
+class EmittedText(RecentText):
+    """The part of one text that was emitted."""
 
-    Attributes:
-        pieces: What was emitted since the last :meth:`fold`; whoever appends to it without :meth:`add` calls
-            :meth:`fold` at times.
-    """
-
-    __slots__ = ("_checksum", "_length", "_recent", "pieces")
+    __slots__ = ("_checksum", "_length")
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
+        super().__init__()
         self._length = 0
         self._checksum = 0
-        self._recent = ""
-
-    def add(self, piece: str) -> None:
-        """Adds the next piece."""
-        self.pieces.append(piece)
-        if len(self.pieces) >= FOLD_AT:
-            self.fold()
 
     def begins(self, whole: str) -> bool:
         """Whether all that was emitted is the beginning of `whole`."""
@@ -61,18 +45,12 @@ class EmittedText:
         """Whether nothing was emitted."""
         return not (self._length or self.pieces)
 
-    def recently_said(self, words: str) -> bool:
-        """Whether `words` stand in the last few thousand characters."""
-        self.fold()
-        return words in self._recent
-
     def fold(self) -> None:
         """Adds the pieces to length and checksum."""
         text = "".join(self.pieces)
-        self.pieces.clear()
         self._length += len(text)
         self._checksum = checksum(text, self._checksum)
-        self._recent = (self._recent + text)[-_RECENT:]
+        super().fold()
 
 
 def checksum(text: str, before: int = 0) -> int:

@@ -23,6 +23,7 @@ from partstream.protocols.ai_sdk.fields import (
     take_metadata,
     text,
 )
+from partstream.protocols.citations import FOLD_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from partstream.protocols.citations import RecentText
 
 __all__ = ["SIGNING_PROVIDER", "Blocks"]
-
-_FOLD_AT: Final = 64
 
 SIGNING_PROVIDER: Final = "anthropic"
 """Version 4 does not say whose signatures it streams; only Anthropic's models have any."""
@@ -195,7 +194,7 @@ def _make_sink(
 
     Everything is a local name here, because this function costs more than all others together.
     """
-    add, fold_at = pieces.append, _FOLD_AT
+    add, fold_at = pieces.append, FOLD_AT
 
     def sink(event: Any, outputs: list[StreamOutput]) -> bool:
         delta = event.text

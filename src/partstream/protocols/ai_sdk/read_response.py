@@ -347,13 +347,11 @@ def _count(_stream: AISDKStream, chunk: Chunk, outputs: Outputs) -> None:
     outputs.append(Unmapped(chunk["type"], chunk))
 
 
-def _to_blocks(name: str) -> _Handler:
-    handle = getattr(Blocks, name)
+def _to_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> _Handler:
     return lambda stream, chunk, outputs: handle(stream._blocks, chunk, outputs)
 
 
-def _to_calls(name: str) -> _Handler:
-    handle = getattr(ToolCalls, name)
+def _to_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> _Handler:
     return lambda stream, chunk, outputs: handle(stream._calls, chunk, outputs)
 
 
@@ -380,39 +378,39 @@ CHUNKS: Final[dict[str, Row]] = {
     "message-metadata": Row(EventKind.REPORT, _Stream._message_metadata),
     "ping": Row(EventKind.SILENT, _nothing),
     # Text: its name since 5, and that of the pre-releases.
-    "text-start": _content(_to_blocks("start_text")),
+    "text-start": _content(_to_blocks(Blocks.start_text)),
     "text-delta": _content(_Stream._text_delta),
     "text": _content(_Stream._text_delta),
     "text-end": _content(_Stream._text_end),
     # Reasoning: 5 and later; 4 and the pre-releases of 5; 4 alone.
-    "reasoning-start": _content(_to_blocks("start_reasoning")),
+    "reasoning-start": _content(_to_blocks(Blocks.start_reasoning)),
     "reasoning-delta": _content(_Stream._reasoning_delta),
     "reasoning": _content(_Stream._reasoning_delta),
-    "reasoning-end": _content(_to_blocks("end_reasoning")),
-    "reasoning-part-finish": _content(_to_blocks("end_reasoning")),
-    "reasoning-signature": _content(_to_blocks("sign")),
-    "redacted-reasoning": _content(_to_blocks("redact")),
+    "reasoning-end": _content(_to_blocks(Blocks.end_reasoning)),
+    "reasoning-part-finish": _content(_to_blocks(Blocks.end_reasoning)),
+    "reasoning-signature": _content(_to_blocks(Blocks.sign)),
+    "redacted-reasoning": _content(_to_blocks(Blocks.redact)),
     # Files and sources.
     "file": _content(_Stream._file),
     "source": _content(_Stream._source),
     "source-url": _content(_Stream._source),
     "source-document": _content(_Stream._source),
     # Tools: 5 and later; 4; the UI stream.
-    "tool-input-start": _at_once(_to_calls("start")),
-    "tool-call-streaming-start": _at_once(_to_calls("start")),
+    "tool-input-start": _at_once(_to_calls(ToolCalls.start)),
+    "tool-call-streaming-start": _at_once(_to_calls(ToolCalls.start)),
     "tool-input-delta": _at_once(_Stream._arguments_delta),
     "tool-call-delta": _at_once(_Stream._arguments_delta),
-    "tool-input-end": _at_once(_to_calls("end_input")),
+    "tool-input-end": _at_once(_to_calls(ToolCalls.end_input)),
     "tool-call": _at_once(_Stream._tool_call),
     "tool-input-available": _at_once(_Stream._tool_call),
-    "tool-input-error": _at_once(_to_calls("invalid")),
-    "tool-result": _at_once(_to_calls("over")),
-    "tool-error": _at_once(_to_calls("over")),
-    "tool-output-available": _at_once(_to_calls("over")),
-    "tool-output-error": _at_once(_to_calls("over")),
-    "tool-output-denied": _at_once(_to_calls("over")),
-    "tool-approval-request": _at_once(_to_calls("asked")),
-    "tool-approval-response": _at_once(_to_calls("answered")),
+    "tool-input-error": _at_once(_to_calls(ToolCalls.invalid)),
+    "tool-result": _at_once(_to_calls(ToolCalls.over)),
+    "tool-error": _at_once(_to_calls(ToolCalls.over)),
+    "tool-output-available": _at_once(_to_calls(ToolCalls.over)),
+    "tool-output-error": _at_once(_to_calls(ToolCalls.over)),
+    "tool-output-denied": _at_once(_to_calls(ToolCalls.over)),
+    "tool-approval-request": _at_once(_to_calls(ToolCalls.asked)),
+    "tool-approval-response": _at_once(_to_calls(ToolCalls.answered)),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
     "reasoning-file": _at_once(_count),
     "custom": _at_once(_count),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.emitted_text import FOLD_AT
+from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.fields import Wire, text
 
 if TYPE_CHECKING:

@@ -71,8 +71,9 @@ def block_of(item: Mapping[str, Any]) -> dict[str, Any] | None:
 def fields_of_call(item: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """The id of a call and its further fields, which an item carries; None for an item of another form."""
     call_id, fields = item.get(TOOL_CALL_ID), item.get(FIELDS)
-    is_own = item.get("type") == ITEM_TYPE and isinstance(call_id, str) and isinstance(fields, Mapping)
-    return (call_id, fields) if is_own else None  # type: ignore[return-value]
+    if item.get("type") == ITEM_TYPE and isinstance(call_id, str) and isinstance(fields, Mapping):
+        return call_id, fields
+    return None
 
 
 def container_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:

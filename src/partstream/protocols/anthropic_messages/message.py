@@ -157,7 +157,20 @@ class Message:
 
     def _close_all(self, blocks: Iterable[Block], outputs: _Outputs) -> None:
         for block in blocks:
-            _CLOSED[block.channel](self, block, self.held.before(outputs))
+            before = self.held.before(outputs)
+            match block.channel:
+                case Channel.TEXT:
+                    self.texts.closed(block, before)
+                case Channel.THINKING:
+                    self.thinking.closed(block, before)
+                case Channel.INPUT:
+                    self.calls.closed(block, before)
+                case Channel.COMPACTION:
+                    raw = raw_block(block) or {}
+                    self.was_compacted |= any(raw.get(name) for name in ("content", "encrypted_content"))
+                    self.calls.kept(block, before)
+                case Channel.NOTHING:
+                    self.calls.kept(block, before)
 
 
 def _nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
@@ -167,13 +180,6 @@ def _nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
 def _summary(_message: Message, block: Block, delta: Wire, _outputs: _Outputs) -> None:
     """Takes what the server made of the conversation; null where it could not."""
     block.fields |= {name: value for name, value in delta.items() if name != "type"}
-
-
-def _compacted(message: Message, block: Block, outputs: _Outputs) -> None:
-    """Keeps the summary of the conversation."""
-    raw = raw_block(block) or {}
-    message.was_compacted = message.was_compacted or any(raw.get(name) for name in ("content", "encrypted_content"))
-    message.calls.kept(block, outputs)
 
 
 def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
@@ -220,11 +226,3 @@ DELTAS: Final = {
     "compaction_delta": DeltaRow(Channel.COMPACTION, "content", _summary),
 }
 """Every kind of delta that is understood."""
-
-_CLOSED: Final[dict[Channel, Callable[[Message, Block, _Outputs], None]]] = {
-    Channel.TEXT: lambda message, *rest: message.texts.closed(*rest),
-    Channel.THINKING: lambda message, *rest: message.thinking.closed(*rest),
-    Channel.INPUT: lambda message, *rest: message.calls.closed(*rest),
-    Channel.COMPACTION: _compacted,
-    Channel.NOTHING: lambda message, *rest: message.calls.kept(*rest),
-}

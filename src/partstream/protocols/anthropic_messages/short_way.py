@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.json_codec import make_event_decoder
 from partstream.parts import text_part, thinking_part
 from partstream.protocols.chunk_template import make_chunk_template
-from partstream.protocols.emitted_text import FOLD_AT
+from partstream.protocols.citations import FOLD_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,7 +13,7 @@ from partstream.outputs import StreamOutput, ThinkingMode
 from partstream.parts import text_part, thinking_part
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS
 from partstream.protocols.chunk_template import make_chunk_template
-from partstream.protocols.emitted_text import FOLD_AT
+from partstream.protocols.citations import FOLD_AT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.emitted_text import FOLD_AT, EmittedText
+from partstream.protocols.citations import FOLD_AT
+from partstream.protocols.emitted_text import EmittedText
 
 __all__ = ["HELD_ENDINGS", "StreamedText"]
 

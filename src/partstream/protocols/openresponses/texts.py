@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.protocols.emitted_text import FOLD_AT
+from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
 from partstream.protocols.openresponses.said_texts import SaidTexts
