@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tried_table import row
 
+from partstream.client_settings import CLIENTS
 from partstream.client_settings.server import Server, TokenPlace
-from partstream.client_settings.table import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from partstream.client_settings import CLIENTS
 from partstream.client_settings.client import FileSettings, UserFile
 from partstream.client_settings.json_files import JsonFile
 from partstream.client_settings.server import Server, TokenPlace
-from partstream.client_settings.table import CLIENTS
 from partstream.client_settings.toml_files import TomlFile
 from partstream.client_settings.written import Done, Outcome, take_back, write
 from partstream.settings.errors import ConfigurationError

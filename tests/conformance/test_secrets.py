@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from partstream.conformance.secrets import redactor_of, secrets_of
+from partstream.conformance.secrets import secrets_of
+from partstream.redaction import Redactor
 
 KEY = "abcd-1234-efgh"
 
@@ -51,6 +52,6 @@ def test_a_short_word_is_no_secret():
 
 def test_no_form_of_a_secret_is_left_in_a_report():
     report = {"target": {"command": f"server --api-key {KEY}"}, "got": f"401: Bearer {KEY}", KEY: [KEY.encode().hex()]}
-    told = json.dumps(redactor_of(secrets_of(command=["server", "--api-key", KEY])).redact_values(report, names=True))
+    told = json.dumps(Redactor(secrets_of(command=["server", "--api-key", KEY])).redact_values(report, names=True))
     assert KEY not in told
     assert KEY.encode().hex() not in told

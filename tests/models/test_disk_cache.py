@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from partstream.models.disk_cache import DiskCache, default_cache_folder
+from partstream.models.disk_cache import DiskCache
 from partstream.models.kept_answers import Answer
+from partstream.user_folders import CACHE
 
 ANSWERS = {"/v1/models": Answer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": Answer(None, 2.0)}
 
@@ -76,13 +77,13 @@ def test_a_file_without_end_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptu
 
 def test_the_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("PARTSTREAM_CACHE", str(tmp_path))
-    assert default_cache_folder() == tmp_path
+    assert CACHE.path() == tmp_path
 
 
 def test_the_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.delenv("PARTSTREAM_CACHE", raising=False)
     for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
-    folder = default_cache_folder()
+    folder = CACHE.path()
     assert folder.name == "partstream"
     assert folder.is_relative_to(tmp_path)

@@ -13,10 +13,11 @@ from partstream import ChatMessage, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import schema
-from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
 from partstream.tokens.ledger.usage_totals import UsageOfOthers, clear_usage
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.user_folders import DATA
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")
@@ -195,7 +196,7 @@ def test_it_lies_where_the_system_keeps_what_programs_remember(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", platform)
-    assert default_data_folder() == Path(expected).expanduser()
+    assert DATA.path() == Path(expected).expanduser()
 
 
 def test_the_usage_of_others_is_read_once_and_without_ones_own(tmp_path: Path):

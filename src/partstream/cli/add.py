@@ -20,7 +20,6 @@ from partstream.cli.asking import Questions
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.program import program
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
 from partstream.configuration.key_keeping import KeyNotKeptError
@@ -32,6 +31,7 @@ from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.presets import presets
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,10 +283,10 @@ class _Addition:
         self._say(f"Next: {program()} chat{profile}")
 
     def _say(self, text: str) -> None:
-        self.console.print(escape(printable(text)))
+        self.console.print(escape(visible(text)))
 
     def _complain(self, text: str) -> None:
-        make_console(stderr=True).print(f"[red]{escape(printable(text))}[/red]")
+        make_console(stderr=True).print(f"[red]{escape(visible(text))}[/red]")
 
 
 async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:

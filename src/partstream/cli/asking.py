@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from partstream.cli.rendering import printable
 from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ class Questions:
 
     def say(self, text: str) -> None:
         """Says something, in the place where questions are asked."""
-        self._console.print(escape(printable(text)))
+        self._console.print(escape(visible(text)))
 
     def _need_person(self, question: str, option: str) -> None:
         if not self.has_person:
@@ -123,7 +123,7 @@ class Questions:
 
     def _read(self, prompt: str) -> str:
         try:
-            return input(printable(prompt))
+            return input(visible(prompt))
         except EOFError:  # Ctrl-D, or a terminal that has gone
             raise KeyboardInterrupt from None
 

@@ -19,10 +19,10 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.log_level import LogLevel
 from partstream.messages import ChatMessage
-from partstream.models.disk_cache import default_cache_folder
 from partstream.outputs import ThinkingMode
 from partstream.provider import LanguageModelChatInformation
 from partstream.upstreams import Timeouts
+from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from partstream.cli.chat_partners import ChatPartner
@@ -115,7 +115,7 @@ def _configuration(
         # The server is asked for its models only where none is named.
         models=() if named is None else (LanguageModelChatInformation(named, named, named, "1", 128_000, 16_384),),
         timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
-        protocol_folder=default_cache_folder(),
+        protocol_folder=CACHE.path(),
     )
 
 

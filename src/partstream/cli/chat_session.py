@@ -15,7 +15,7 @@ from rich.markup import escape
 from partstream.cli.chat_captures import ChatCaptures
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import StreamRenderer, printable, read_usage, usage_line
+from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.consumer import LanguageModels
 from partstream.consumer.assistant_message import assistant_content
@@ -29,6 +29,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE, UnifiedFinishReason
 from partstream.user_code import fault_of
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     import asyncio
@@ -74,7 +75,7 @@ class Screens:
 
     def say(self, text: str, style: str = "dim") -> None:
         """Says something beside the answers."""
-        self.aside.print(f"[{style}]{escape(printable(text))}[/{style}]")
+        self.aside.print(f"[{style}]{escape(visible(text))}[/{style}]")
 
 
 class _Violations:
@@ -206,7 +207,7 @@ class ChatSession:
             except PartstreamError as error:
                 self.screens.say(self.partner.explain(error), "red")
                 name = self.partner.vendor
-        self.screens.aside.print(f"[bold]{escape(printable(name))}[/bold] {escape(printable(self.partner.place))}")
+        self.screens.aside.print(f"[bold]{escape(visible(name))}[/bold] {escape(visible(self.partner.place))}")
         self.screens.say(_HELP)
 
     def _run_command(self, text: str, exit_code: ExitCode) -> ExitCode:
@@ -293,7 +294,7 @@ class ChatSession:
         except NotKeptError as error:
             self.screens.say(f"A file ({described(part)}) could not be kept: {error}.", "red")
             return False
-        self.screens.out.print(escape(printable(f"{kept.path} ({kept.description})")), soft_wrap=True)
+        self.screens.out.print(escape(visible(f"{kept.path} ({kept.description})")), soft_wrap=True)
         return True
 
 

@@ -22,10 +22,10 @@ from partstream.cli.judging import Judgement, Verdict, judge
 from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
-from partstream.cli.rendering import printable
 from partstream.contract import RULES, Rule
 from partstream.outputs import Outcome
 from partstream.protocols.recording import RecordingError
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,7 +152,7 @@ def _report(
         judgement = _judged(entry, protocol, tools)
     except RecordingError as error:
         if is_alone:
-            raise UnreadableRecordingError(printable(str(error))) from error
+            raise UnreadableRecordingError(visible(str(error))) from error
         if detail is None:
             click.echo(json.dumps({"file": file, "error": {"type": type(error).__name__, "message": str(error)}}))
         else:
@@ -187,7 +187,7 @@ def _in_short(judgement: Judgement) -> str:
 
 
 def _print_line(code: ExitCode, word: str, file: str, says: str) -> None:
-    line = Text.assemble((f"{word:<10}", _EXIT_STYLES[code]), (printable(file), "bold"), f": {printable(says)}")
+    line = Text.assemble((f"{word:<10}", _EXIT_STYLES[code]), (visible(file), "bold"), f": {visible(says)}")
     make_console().print(line)
 
 
@@ -238,9 +238,9 @@ def _parts(judgement: Judgement) -> str:
 
 
 def _render(file: str, judgement: Judgement, console: Console) -> None:
-    console.print(Text.assemble((printable(file), "bold"), f": {_parts(judgement)}"))
+    console.print(Text.assemble((visible(file), "bold"), f": {_parts(judgement)}"))
     if judgement.unmapped:
-        unmapped = ", ".join(f"{count} {printable(name)}" for name, count in sorted(judgement.unmapped.items()))
+        unmapped = ", ".join(f"{count} {visible(name)}" for name, count in sorted(judgement.unmapped.items()))
         console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
     for line in _table(judgement) if not console.is_terminal else [_wide_table(judgement)]:
         console.print(line, soft_wrap=isinstance(line, Text))
@@ -278,7 +278,7 @@ def _render_details(rule: Rule, details: list[str], judgement: Judgement, consol
     style = _STYLES[judgement.verdict(rule)]
     console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style))
     for detail in details:
-        console.print(Text(f"  {printable(detail)}"))
+        console.print(Text(f"  {visible(detail)}"))
     hidden = judgement.count(rule) - len(details)
     if hidden:
         console.print(Text(f"  and {hidden} more"))
@@ -287,7 +287,7 @@ def _render_details(rule: Rule, details: list[str], judgement: Judgement, consol
 def _render_end(judgement: Judgement, console: Console) -> None:
     finish = judgement.finish
     if finish.error is not None:
-        console.print(Text(f"The stream is {finish.outcome}: {printable(str(finish.error))}", "yellow"), soft_wrap=True)
+        console.print(Text(f"The stream is {finish.outcome}: {visible(str(finish.error))}", "yellow"), soft_wrap=True)
         console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
     else:
         console.print(Text(f"The stream is {finish.outcome}."))

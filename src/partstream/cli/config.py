@@ -12,12 +12,12 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
 from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.errors import shown_name
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,11 +67,11 @@ def show(*, as_json: bool, **options: Any) -> None:
     _show_settings([_cells(row) for row in rows], console)
     if detected is not None:
         shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
-        console.print(Text(printable(shown), "dim"))
+        console.print(Text(visible(shown), "dim"))
     if configuration.profiles:
-        console.print(Text(printable(_profiles_in_words(configuration)), "dim"))
+        console.print(Text(visible(_profiles_in_words(configuration)), "dim"))
     for note in configuration.resolved.notes:
-        console.print(Text(printable(note), "yellow"))
+        console.print(Text(visible(note), "yellow"))
 
 
 def _cells(row: dict[str, Any]) -> tuple[Text, Text, Text]:
@@ -80,7 +80,7 @@ def _cells(row: dict[str, Any]) -> tuple[Text, Text, Text]:
     shown = row["default"] if is_default else json.dumps(row["value"], ensure_ascii=False)
     source = str(row["place"]) if is_default else f"{row['place']}: {row['where']}"
     style = "dim" if is_default else ""
-    return Text(row["name"]), Text(printable(shown), style), Text(printable(source), style)
+    return Text(row["name"]), Text(visible(shown), style), Text(visible(source), style)
 
 
 def _show_settings(rows: list[tuple[Text, Text, Text]], console: Console) -> None:

@@ -31,7 +31,6 @@ from partstream.cli.conformance_reports import (
 from partstream.cli.conformance_screen import ReportScreen
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import check_variable
 from partstream.conformance.capabilities import Capabilities
 from partstream.conformance.driving import Limits
@@ -47,6 +46,7 @@ from partstream.conformance.selection import all_rows, selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.conformance.report import Report
@@ -155,7 +155,7 @@ def _refused(reason: str, options: dict[str, Any]) -> int:
     """Says why the target cannot be tested, without secrets."""
     _say_that_it_has_ended()
     told = secrets_of_command(options["target"] or "", options["key_env"]).redact(reason)
-    make_console(stderr=True).print(f"error: {printable(told)}", style="bold red", markup=False)
+    make_console(stderr=True).print(f"error: {visible(told)}", style="bold red", markup=False)
     return ReportCode.NOT_USABLE
 
 

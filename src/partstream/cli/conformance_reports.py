@@ -30,10 +30,11 @@ from partstream.conformance.markdown import markdown_summary
 from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.recorded_run import replay_exchanges
 from partstream.conformance.report_files import read_report
-from partstream.conformance.secrets import redactor_of, secrets_of
+from partstream.conformance.secrets import secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.errors import CallerError
 from partstream.protocols.recording import RecordingError
+from partstream.redaction import Redactor
 from partstream.testing.served import BASE_PATHS
 from partstream.user_folders import CACHE
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from partstream.conformance.report import Report
-    from partstream.redaction import Redactor
 
 __all__ = ["finished", "generated", "matrix_of", "report_options", "secrets_of_command", "write_files"]
 
@@ -135,7 +135,7 @@ def secrets_of_command(target: str, key_env: str | None) -> Redactor:
     except ValueError:  # a quotation that does not end
         words = target.split()
     key = [] if key_env is None else [os.environ.get(key_env, "")]
-    return redactor_of({*secrets_of(command=words, environment=os.environ), *key})
+    return Redactor({*secrets_of(command=words, environment=os.environ), *key})
 
 
 def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:

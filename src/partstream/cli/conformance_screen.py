@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.rendering import printable
 from partstream.conformance.capabilities import Way
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
@@ -16,6 +15,7 @@ from partstream.conformance.transcript import EventKind
 from partstream.conformance.verdicts import Verdict
 from partstream.redaction import Redactor
 from partstream.user_code import fault_of
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,10 +73,10 @@ class ReportScreen:
         told = tested.capabilities.to_json()
         declared = ", ".join(name for name, value in told.items() if value and name not in {"model", "prompts"})
         description = tested.target.description
-        self._print(Text.assemble((printable(description.name), "bold"), f" ({_driven(tested)})"))
-        self._print(Text(f"  model {printable(tested.model.id)}; can: {printable(declared) or 'text alone'}", "dim"))
+        self._print(Text.assemble((visible(description.name), "bold"), f" ({_driven(tested)})"))
+        self._print(Text(f"  model {visible(tested.model.id)}; can: {visible(declared) or 'text alone'}", "dim"))
         if tested.session.note:
-            self._print(Text(f"  {printable(tested.session.note)}", "dim"))
+            self._print(Text(f"  {visible(tested.session.note)}", "dim"))
 
     def scenario(self, slug: str, results: Sequence[CheckResult]) -> None:
         """Shows one scenario."""
@@ -87,10 +87,10 @@ class ReportScreen:
             said = f"{counts[Verdict.PASSED]} of {judged} checks" if worst in _WORST[:4] else f"{judged} checks"
         else:
             said = f"{results[0].verdict.value}: {results[0].got}" if results else ""
-        self._print(Text.assemble(self._mark(worst), f"{slug:<24} ", (printable(said), "dim")))
+        self._print(Text.assemble(self._mark(worst), f"{slug:<24} ", (visible(said), "dim")))
         if self._is_verbose:
             for one in results:
-                got = f": {printable(one.got)}" if one.got else ""
+                got = f": {visible(one.got)}" if one.got else ""
                 self._print(Text.assemble("  ", self._mark(one.verdict), f"{one.id} {one.level} {one.section}{got}"))
 
     def report(self, report: Report) -> None:
@@ -101,7 +101,7 @@ class ReportScreen:
             self._print(Text(""))
             self._failure(one, report, same)
         for stale in report.stale:
-            self._print(Text(f"Stale entry of the baseline: {printable(stale)}", "bold red"))
+            self._print(Text(f"Stale entry of the baseline: {visible(stale)}", "bold red"))
         self._print(Text(""))
         if more := _ways_to_more(report):
             self._print(Text(more, "dim"))
@@ -117,16 +117,16 @@ class ReportScreen:
             )
         )
         self._print(Text(f"    {one.promise}"))
-        self._print(Text(f"    Here: {printable(one.got)}"))
+        self._print(Text(f"    Here: {visible(one.got)}"))
         if one.flaky is not None:
             self._print(Text(f"    Flaky: failed {one.flaky['failed']} of {one.flaky['of']} times", "yellow"))
         for line in _lines(one, report.transcripts.get(one.transcript or "")):
-            self._print(Text(f"    {printable(line)}"))
+            self._print(Text(f"    {visible(line)}"))
         hint = HINTS.get(one.rule)
         if hint is not None and one.verdict is not Verdict.UNTESTABLE:
             self._print(Text(f"    {hint.seen} Often: {'; or '.join(hint.causes)}.", "dim"))
         if one.repeat:
-            self._print(Text(f"{_INDENT}{_REPEAT} {printable(one.repeat)}", "dim"))
+            self._print(Text(f"{_INDENT}{_REPEAT} {visible(one.repeat)}", "dim"))
 
     def _mark(self, verdict: Verdict) -> tuple[str, str]:
         mark, word, style = _MARKS[verdict]

@@ -17,10 +17,9 @@ import click
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.client_settings import CLIENTS
 from partstream.client_settings.server import Server, TokenPlace
-from partstream.client_settings.table import CLIENTS
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.json_codec import dumps
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
@@ -28,6 +27,7 @@ from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.upstreams.addresses import with_scheme
 from partstream.user_folders import DATA
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -359,4 +359,4 @@ def _list() -> None:
 
 
 def _note(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(visible(text), err=True)

@@ -18,7 +18,6 @@ from partstream.cli.busy import waiting_for
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.client_settings.files import UnusableTextError
 from partstream.client_settings.json_nodes import read_nodes
@@ -28,6 +27,7 @@ from partstream.configuration.findings import Finding, Verdict
 from partstream.configuration.harness import ALLOWS_SIGNED_OUT, LISTS_MODELS, HarnessFacts, finding_on_harness
 from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration
@@ -123,6 +123,6 @@ def _show(findings: list[Finding], *, as_json: bool) -> None:
         console = make_console()
         for finding in findings:
             verdict = Text(f"{finding.verdict:<8}", _STYLES[finding.verdict])
-            print_hanging(console, verdict, printable(f"{finding.subject}: {finding.says}"))
+            print_hanging(console, verdict, visible(f"{finding.subject}: {finding.says}"))
             if finding.advice:
-                print_hanging(console, Text(" " * 9), printable(finding.advice), "dim")
+                print_hanging(console, Text(" " * 9), visible(finding.advice), "dim")

@@ -15,9 +15,9 @@ from partstream.capturing.door_client import newest_answer
 from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.cli.opened_recordings import chosen_exchange
 from partstream.cli.recordings import UnreadableRecordingError, read_file
-from partstream.cli.rendering import printable
 from partstream.inspector.view import ViewedFile
 from partstream.protocols.recording import RecordingError
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,10 +79,10 @@ def _read(name: str) -> tuple[bytes, Bundle]:
         data = read_file(name)
         return data, read_any(data, name)
     except RecordingError as error:
-        raise UnreadableRecordingError(printable(str(error))) from error
+        raise UnreadableRecordingError(visible(str(error))) from error
     except BundleError as error:
         said = str(error) if error.where == name else f"{name}: {error}"
-        raise UnreadableRecordingError(printable(f"cannot read {said}")) from error
+        raise UnreadableRecordingError(visible(f"cannot read {said}")) from error
 
 
 def _file(name: str, protocol: str | None) -> ViewedFile:
@@ -103,6 +103,6 @@ def _with_one(bundle: Bundle, number: int, path: str) -> Bundle:
     exchanges = tuple(one for one in bundle.exchanges if one.number == number)
     if not exchanges:
         known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
-        raise UnreadableRecordingError(printable(f"{path} has no exchange {number}; it has {known}"))
+        raise UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
     answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
     return replace(bundle, exchanges=exchanges, answers=answers)

@@ -13,10 +13,10 @@ from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
 from partstream.cli.busy import busy_with
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import printable
 from partstream.inspector.page import page_html
 from partstream.inspector.view import view_of
 from partstream.pages.policy import Hashes
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,6 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
     try:
         Path(out).write_bytes(page)
     except OSError as error:
-        raise click.ClickException(f"cannot write {printable(out)}: {error.strerror}") from error
-    click.echo(f"{printable(out)}: {len(page):,} bytes. Redaction {level.value}: {_SAYS[level]}.")
+        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
+    click.echo(f"{visible(out)}: {len(page):,} bytes. Redaction {level.value}: {_SAYS[level]}.")
     return ExitCode.FINE

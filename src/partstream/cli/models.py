@@ -17,7 +17,6 @@ from partstream.cli.busy import waiting_for
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import gateway_of, server_options
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
@@ -33,6 +32,7 @@ from partstream.provider_files import default_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,7 +102,7 @@ def command(
 
 
 def _fail(said: str) -> NoReturn:
-    make_console(stderr=True).print(f"[red]{escape(printable(said))}[/red]", soft_wrap=True)
+    make_console(stderr=True).print(f"[red]{escape(visible(said))}[/red]", soft_wrap=True)
     sys.exit(ExitCode.FAILED)
 
 
@@ -234,7 +234,7 @@ def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: s
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     """One model as texts, in the order of the columns."""
-    names = (printable(row[name]) for name in ("id", "name", "family", "version"))
+    names = (visible(row[name]) for name in ("id", "name", "family", "version"))
     facts = (_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput"))
     return (*names, *facts)
 

@@ -15,9 +15,9 @@ from partstream.bundles.content import answers_in, content_of
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
-from partstream.cli.rendering import printable
 from partstream.protocols.recording import RecordingError, read_recording
 from partstream.upstreams.recorded import recorded_outputs, reported_outputs, timed_outputs
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -177,7 +177,7 @@ def spare_recordings(files: Iterable[str], out: str) -> None:
         except OSError:
             continue
         if is_same:
-            raise click.UsageError(f"{printable(out)} is the recording itself, which would be lost; name another file")
+            raise click.UsageError(f"{visible(out)} is the recording itself, which would be lost; name another file")
 
 
 def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.rendering import printable
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.user_folders import UserFolder
@@ -37,7 +37,7 @@ def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
         return
     path = Path(out) if out != IN_BROWSER else folder.path() / name
     write_page(path, page)
-    click.echo(f"The page is in {printable(str(path))}")
+    click.echo(f"The page is in {visible(str(path))}")
     if out == IN_BROWSER:
         webbrowser.open(path.absolute().as_uri())
 
@@ -55,4 +55,4 @@ def write_page(path: Path, page: str) -> None:
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(page)
     except OSError as error:
-        raise click.ClickException(f"cannot write {printable(str(path))}: {error.strerror}") from error
+        raise click.ClickException(f"cannot write {visible(str(path))}: {error.strerror}") from error

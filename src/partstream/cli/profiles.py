@@ -13,7 +13,6 @@ from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.configuration.adding import read_user_file, remove
 from partstream.configuration.key_keeping import KeyNotKeptError
@@ -22,6 +21,7 @@ from partstream.configuration.profiles import read_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import DEFAULT_PROFILE, KEY_SETTINGS
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,13 +80,13 @@ def remove_profile(name: str) -> None:
     except OSError as error:
         _fail(str(error))
     console = make_console()
-    console.print(Text(printable(f"The profile {shown_name(name)} is removed from {file.path}.")))
+    console.print(Text(visible(f"The profile {shown_name(name)} is removed from {file.path}.")))
     if entry is not None:
-        console.print(Text(printable(f"Its key is removed too: it was in {entry.shown}.")))
+        console.print(Text(visible(f"Its key is removed too: it was in {entry.shown}.")))
 
 
 def _fail(said: str) -> NoReturn:
-    make_console(stderr=True).print(Text(printable(said), "red"))
+    make_console(stderr=True).print(Text(visible(said), "red"))
     sys.exit(ExitCode.FOUND)
 
 
@@ -109,13 +109,13 @@ def _row(name: str, layer: Layer, default: Any) -> dict[str, Any]:
 def _show(rows: list[dict[str, Any]], path: Path) -> None:
     console = make_console()
     if not rows:
-        console.print(Text(printable(f"{path} has no profiles; `partstream add` makes one.")))
+        console.print(Text(visible(f"{path} has no profiles; `partstream add` makes one.")))
         return
-    width = max(len(printable(row["name"])) for row in rows)
+    width = max(len(visible(row["name"])) for row in rows)
     for row in rows:
         says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {_key_in_words(row['key'])}"
         says += ", used where no profile is named" if row["isDefault"] else ""
-        print_hanging(console, Text(f"{printable(row['name']):<{width}}  ", "bold"), printable(says))
+        print_hanging(console, Text(f"{visible(row['name']):<{width}}  ", "bold"), visible(says))
 
 
 def _key_in_words(key: Mapping[str, Any] | None) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOutput
 
-__all__ = ["StreamRenderer", "printable", "read_usage", "usage_line"]
+__all__ = ["StreamRenderer", "read_usage", "usage_line"]
 
 _ARGUMENTS_ON_ONE_LINE: Final = 60
 """Columns. Longer arguments are shown as indented JSON on several lines."""
@@ -83,7 +83,7 @@ class StreamRenderer:
         if self._style is not None and self._style != style:
             self.end_line()
         self._style = style
-        self._print(self._wrap.feed(printable(value)))
+        self._print(self._wrap.feed(visible(value)))
 
     def _print(self, text: str) -> None:
         if text:
@@ -95,7 +95,7 @@ class StreamRenderer:
         elif part.mime_type == STATEFUL_MARKER_MIME_TYPE:
             return  # meant for hosts, which keep it in the conversation
         else:
-            line = f"data: {printable(part.mime_type)}, {len(part.data):,} bytes"
+            line = f"data: {visible(part.mime_type)}, {len(part.data):,} bytes"
         self.end_line()
         self._console.print(f"[dim]{escape(line)}[/dim]")
 
@@ -103,19 +103,19 @@ class StreamRenderer:
         self.end_line()
         words = [finish.outcome.value]
         if finish.reason is not None:
-            raw = f" ({printable(finish.reason.raw)})" if finish.reason.raw else ""
+            raw = f" ({visible(finish.reason.raw)})" if finish.reason.raw else ""
             words.append(f"finish {finish.reason.unified}{raw}")
         if finish.usage is not None:
             words.append(usage_line(finish.usage))
         self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
         if finish.error is not None:
-            self._console.print(f"[red]{escape(printable(finish.error.message))}[/red]")
+            self._console.print(f"[red]{escape(visible(finish.error.message))}[/red]")
         elif finish.explanation:
-            self._console.print(escape(printable(finish.explanation)))
+            self._console.print(escape(visible(finish.explanation)))
         for edit in finish.edits:
-            self._console.print(f"[dim]   taken out of the conversation by the server: {escape(printable(edit))}[/dim]")
+            self._console.print(f"[dim]   taken out of the conversation by the server: {escape(visible(edit))}[/dim]")
         for kind, count in self._unmapped.most_common():
-            self._console.print(f"[dim]   {count} × {escape(printable(kind))}: not shown, no part represents it[/dim]")
+            self._console.print(f"[dim]   {count} × {escape(visible(kind))}: not shown, no part represents it[/dim]")
 
 
 def usage_line(usage: Usage) -> str:
@@ -142,14 +142,14 @@ def read_usage(part: DataPart) -> Usage:
 
 
 def _call_box(call: ToolCallPart) -> Panel:
-    name, call_id = printable(call.name), printable(call.call_id)
+    name, call_id = visible(call.name), visible(call.call_id)
     arguments = json.dumps(call.input, ensure_ascii=False)
     if cell_len(arguments) > _ARGUMENTS_ON_ONE_LINE:
         arguments = json.dumps(call.input, indent=2, ensure_ascii=False)
     # As wide as the longest of its lines, so that nothing of the name and of the id is cut off.
     widths = (*map(cell_len, arguments.splitlines()), cell_len(f"tool call {name}") + 2, cell_len(call_id) + 2)
     return Panel(
-        Syntax(printable(arguments), "json", background_color="default", word_wrap=True),
+        Syntax(visible(arguments), "json", background_color="default", word_wrap=True),
         title=f"tool call [bold]{escape(name)}[/bold]",
         subtitle=escape(call_id),
         title_align="left",
@@ -157,8 +157,3 @@ def _call_box(call: ToolCallPart) -> Panel:
         border_style="cyan",
         width=max(widths) + 4,
     )
-
-
-def printable(text: str) -> str:
-    """The text as the terminal's gate will show it, for callers that need its width."""
-    return visible(text)

@@ -12,7 +12,7 @@ import click
 
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
-from partstream.cli.rendering import StreamRenderer, printable
+from partstream.cli.rendering import StreamRenderer
 from partstream.errors import (
     EventTooLargeError,
     LanguageModelError,
@@ -29,6 +29,7 @@ from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, Str
 from partstream.part_json import part_json
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -110,7 +111,7 @@ def command(
         show = _print_summary if summary else _print_json if as_json else partial(_print_text, is_paced=bool(pace))
         finish = show(outputs)
     except RecordingError as error:
-        raise UnreadableRecordingError(printable(str(error))) from error
+        raise UnreadableRecordingError(visible(str(error))) from error
     sys.exit(exit_code_of(finish))
 
 

@@ -17,12 +17,13 @@ from partstream.cli.serve_hub import OpenHub, check_hub_options, is_hub, shown_p
 from partstream.cli.serve_observers import Observers
 from partstream.cli.serve_options import option_of
 from partstream.cli.serve_providers import ServedProviders
-from partstream.cli.serve_store import opened_store, state_folder
+from partstream.cli.serve_store import opened_store
 from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import is_loopback_address
 from partstream.serving.local_callers import local_program
 from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
+from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,7 +130,7 @@ class ServePlan:
         """
         return ServingSettings(
             store=opened_store(self.options),
-            state_folder=state_folder(),
+            state_folder=DATA.path(),
             token=None if token is None else token.secret,
             authenticate=local_program if token is None and not is_hub(self.options) else None,
             raw_reasoning=self.raw_reasoning,

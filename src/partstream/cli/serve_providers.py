@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from partstream.cli.provider_source import load, reloaded
 from partstream.provider_files import default_name
+from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,7 +74,6 @@ class ServedProviders:
         """
         from partstream.cli.upstream_options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
         from partstream.error_text import ErrorMode  # noqa: PLC0415 - comes with it
-        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 
@@ -81,7 +81,7 @@ class ServedProviders:
         for profile in profiles:
             gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
             # A client reads the status; an error as text would be an answer of the model to it.
-            served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=default_cache_folder())
+            served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=CACHE.path())
             name = profile or urlsplit(gateway.base_url).hostname or "server"
             self._add(name, GatewayProvider(served, ledger=ledger, counters=counters))
 

@@ -15,18 +15,13 @@ if TYPE_CHECKING:
 
     from partstream.serving.stored_answers import SQLiteAnswers
 
-__all__ = ["opened_store", "state_folder", "store_options"]
+__all__ = ["opened_store", "store_options"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _FILE_NAME: Final = "serve-responses.sqlite"
 _DAYS: Final = 30.0
-
-
-def state_folder() -> Path:
-    """The folder of what a server keeps beside its responses, such as the key that it signs with."""
-    return DATA.path()
 
 
 def store_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -72,4 +67,4 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
 
     if options["no_store"]:
         return None
-    return SQLiteAnswers(options["store_file"] or state_folder() / _FILE_NAME, options["store_days"])
+    return SQLiteAnswers(options["store_file"] or DATA.path() / _FILE_NAME, options["store_days"])

@@ -15,8 +15,8 @@ from partstream.cli.console import make_console
 from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
 from partstream.cli.opened_recordings import spare_recordings
-from partstream.cli.rendering import printable
 from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,16 +77,14 @@ def command(
         _print_preview(console, report, keep)
         return
     for out in outs:
-        with busy_with(f"Writing {printable(out)}"):
+        with busy_with(f"Writing {visible(out)}"):
             size = write_shared(shared, out)
-        console.print(Text(f"{printable(out)}: {size:,} bytes"))
+        console.print(Text(f"{visible(out)}: {size:,} bytes"))
     console.print(Text(f"{_what(chosen, keep)}.", "bold red" if chosen is RedactionLevel.NONE else ""))
     if chosen is not RedactionLevel.NONE:
         read_again = next((out for out in outs if out.lower().endswith(READ_AGAIN)), None)
         look = (
-            ""
-            if read_again is None
-            else f" See what is left: partstream inspect {printable(read_again)} --what-is-in-it"
+            "" if read_again is None else f" See what is left: partstream inspect {visible(read_again)} --what-is-in-it"
         )
         console.print(Text(f"{_total(report)}.{look}"))
 
@@ -109,9 +107,9 @@ def _print_preview(console: Console, report: RedactionReport, keep: tuple[str, .
     if report.samples:
         console.print(Text("\nSome texts as they would be:", "bold"))
     for sample in report.samples:
-        said = printable(sample.text[:_LONGEST_SAMPLE]).replace("\n", "\\n")
+        said = visible(sample.text[:_LONGEST_SAMPLE]).replace("\n", "\\n")
         said += "…" if len(sample.text) > _LONGEST_SAMPLE else ""
-        console.print(Text.assemble((f"{sample.rule}, {printable(sample.place)}: ", "dim"), said))
+        console.print(Text.assemble((f"{sample.rule}, {visible(sample.place)}: ", "dim"), said))
     if report.kept:
         console.print(Text("\nTexts that would stay:", "bold"))
         console.print(_table("field", "texts", report.kept))
@@ -127,5 +125,5 @@ def _table(name: str, number: str, rows: Any) -> Table:
     table.add_column(name)
     table.add_column(number, justify="right")
     for row, count in rows.items():
-        table.add_row(Text(printable(row)), f"{count:,}")
+        table.add_row(Text(visible(row)), f"{count:,}")
     return table

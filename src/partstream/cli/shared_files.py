@@ -10,8 +10,8 @@ import click
 
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import FORMS
-from partstream.cli.rendering import printable
 from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
@@ -32,7 +32,7 @@ def check_name(out: str) -> None:
     """
     written = tuple(ending for endings in SHARED_FORMS.values() for ending in endings)
     if not out.lower().endswith(written):
-        raise click.UsageError(f"{printable(out)}: expected a name that ends with one of {', '.join(ENDINGS)}")
+        raise click.UsageError(f"{visible(out)}: expected a name that ends with one of {', '.join(ENDINGS)}")
 
 
 def write_shared(bundle: Bundle, out: str) -> int:
@@ -44,12 +44,12 @@ def write_shared(bundle: Bundle, out: str) -> int:
     try:
         data = shared_bytes(bundle, out)
     except BundleError as error:
-        raise click.ClickException(printable(f"cannot write {out}: {error}")) from error
+        raise click.ClickException(visible(f"cannot write {out}: {error}")) from error
     try:
         path = Path(out)
         path.unlink(missing_ok=True)
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             file.write(data)
     except OSError as error:
-        raise click.ClickException(f"cannot write {printable(out)}: {error.strerror}") from error
+        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
     return len(data)

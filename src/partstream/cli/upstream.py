@@ -14,7 +14,6 @@ from rich.markup import escape
 from partstream.cli.console import make_console
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError
-from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import check_variable
 from partstream.errors import CallerError
 from partstream.outputs import StreamOptions
@@ -25,6 +24,7 @@ from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import BASE_PATHS
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +139,7 @@ def command(
     except CallerError as error:
         raise click.UsageError(str(error)) from error
     if failure is not None:
-        raise UnreadableRecordingError(printable(str(failure))) from failure
+        raise UnreadableRecordingError(visible(str(failure))) from failure
     announce, report = _json_log() if as_json else _console_log()
     try:
         asyncio.run(_run(upstream, spoken, announce, report))
@@ -155,7 +155,7 @@ def _recordings_of(replay: str | None) -> tuple[Recording, ...]:
     try:
         opened = open_recordings(replay)
     except RecordingError as error:
-        raise UnreadableRecordingError(printable(str(error))) from error
+        raise UnreadableRecordingError(visible(str(error))) from error
     notice(opened, opened.recordings)
     return opened.recordings
 
@@ -169,7 +169,7 @@ def _check_pace(recordings: tuple[Recording, ...], pace: float) -> None:
     timeless = [one.label for one in recordings if not one.has_clock]
     if pace and timeless:
         raise click.UsageError(
-            f"--pace: {printable(timeless[0])} says no times, expected a recording with times; --pace-ms sets a pause"
+            f"--pace: {visible(timeless[0])} says no times, expected a recording with times; --pace-ms sets a pause"
         )
 
 

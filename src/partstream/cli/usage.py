@@ -18,10 +18,9 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.rendering import printable
 from partstream.json_codec import dumps
 from partstream.settings.errors import shown_name
-from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME
 from partstream.tokens.ledger.usage_totals import (
     Sum,
@@ -32,6 +31,8 @@ from partstream.tokens.ledger.usage_totals import (
     read_answer_rows,
     read_usage_rows,
 )
+from partstream.user_folders import DATA
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,7 +126,7 @@ def command(
     if page is not None and (as_json or clear or who != "model"):
         raise click.UsageError("--html: the page shows everything at once; leave out --json, --clear and --by")
     upstreams = None if profile is None else _upstreams_of(profile)
-    path = default_data_folder() / LEDGER_NAME
+    path = DATA.path() / LEDGER_NAME
     file = LedgerFile(path)
     try:
         if clear:
@@ -185,9 +186,9 @@ def _clear(file: LedgerFile, *, is_sure: bool) -> None:
 
 def _say_nothing_yet(path: str, days: int, model_pattern: str, *, is_empty: bool) -> None:
     if is_empty:
-        click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {printable(path)}.")
+        click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(path)}.")
     else:
-        click.echo(f"No answer of a model that matches {printable(model_pattern)} in the last {days} days.")
+        click.echo(f"No answer of a model that matches {visible(model_pattern)} in the last {days} days.")
 
 
 def _row(
@@ -234,7 +235,7 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
         table.add_column(name, cell, justify="right", no_wrap=True)
     before: date | None = None
     for (day, names, model), of_row in totals.items():
-        who = [escape(printable(name)) if name else "–" for name in (*names, model)]
+        who = [escape(visible(name)) if name else "–" for name in (*names, model)]
         table.add_row("" if day == before else day.isoformat(), *who, *_cells(of_row))
         before = day
     table.caption = "\n".join(_captions(everything))

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.exercises import Relation
-from partstream.conformance.hints import HINTS, Hint
+from partstream.conformance.hints import HINTS
 from partstream.conformance.promises import PROMISES, Promise
 from partstream.contract import Level
+from partstream.contract.hints import Hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

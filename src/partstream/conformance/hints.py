@@ -10,7 +10,7 @@ from partstream.contract.hints import RULE_HINTS, Hint
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HINTS", "Hint"]
+__all__ = ["HINTS"]
 
 
 HINTS: Final[Mapping[str, Hint]] = MappingProxyType(

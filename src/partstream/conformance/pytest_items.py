@@ -17,12 +17,13 @@ from partstream.conformance.hints import HINTS
 from partstream.conformance.opening import target_of
 from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run
-from partstream.conformance.secrets import redactor_of, secrets_of
+from partstream.conformance.secrets import secrets_of
 from partstream.conformance.selection import check_ids
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
+from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from partstream.conformance.report import Report
@@ -125,7 +126,7 @@ def _report(config: pytest.Config, owner: str, slug: str, target: Any, capabilit
         found = BaseURLTarget(target) if isinstance(target, str) and "://" in target else target_of(target)
         report = asyncio.run(run(found, select=[f"/{slug}"], capabilities=capabilities, limits=limits))
         words = [target] if isinstance(target, str) else []
-        reports[key] = without_secrets(report, redactor_of(secrets_of(command=words, environment=os.environ)))
+        reports[key] = without_secrets(report, Redactor(secrets_of(command=words, environment=os.environ)))
     return reports[key]
 
 

@@ -11,13 +11,13 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from partstream.redaction import Redactor, secrets_in_header
+from partstream.redaction import secrets_in_header
 from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["redactor_of", "secrets_of"]
+__all__ = ["secrets_of"]
 
 _SECRET_NAME: Final = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|credential|cookie|authorization|auth|bearer|signature)s?$", re.IGNORECASE
@@ -50,11 +50,6 @@ def secrets_of(
         *(secret for url in urls for secret in _of_url(url)),
     }
     return frozenset(secret for secret in found if len(secret) >= SHORTEST_KEY)
-
-
-def redactor_of(secrets: Iterable[str]) -> Redactor:
-    """What removes the secrets from a report."""
-    return Redactor(secrets)
 
 
 def _secret_headers(headers: Mapping[str, str]) -> Iterator[str]:

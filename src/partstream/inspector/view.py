@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
 
-__all__ = ["AnswerView", "View", "ViewedFile", "view_of"]
+__all__ = ["ViewedFile", "view_of"]
 
 
 @dataclass(frozen=True, slots=True)

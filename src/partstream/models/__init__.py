@@ -3,7 +3,7 @@
 import partstream.silent_log  # noqa: F401 - for its effect
 from partstream.models.catalogue import Catalogue, read_catalogue
 from partstream.models.discovery import DiscoverySettings, FetchResponse, ModelDiscovery
-from partstream.models.disk_cache import DiskCache, default_cache_folder
+from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import ModelOverride, ModelSelection, OfferedModel, offered_models
 from partstream.models.identity import ModelIdentity, parse_identity
 from partstream.models.information import information_of
@@ -27,7 +27,6 @@ __all__ = [
     "OfferedModel",
     "Pricing",
     "Source",
-    "default_cache_folder",
     "information_of",
     "limits_of",
     "offered_models",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
-from partstream.models.details import detail_request, read_detail, running_path
+from partstream.models.details import RUNNING_PATHS, detail_request, read_detail
 from partstream.models.records import merged
 from partstream.models.running import read_running, with_running_window
 
@@ -191,7 +191,7 @@ def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]
     """The question which models are loaded, at a server that says with which windows."""
     root = _root(base_path)
     kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
-    paths = [path for kind in kinds if (path := running_path(kind)) is not None]
+    paths = [RUNNING_PATHS[kind] for kind in kinds if kind in RUNNING_PATHS]
     return [FactRequest(root + path, root + path) for path in paths] if root is not None else []
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.models.fields import Problem
     from partstream.models.records import ModelRecord
 
-__all__ = ["DetailRequest", "detail_request", "read_detail", "running_path"]
+__all__ = ["RUNNING_PATHS", "DetailRequest", "detail_request", "read_detail"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,6 @@ def read_detail(kind: DetailKind, model_id: str, document: Any) -> tuple[ModelRe
     return _READERS[kind](model_id, document)
 
 
-def running_path(kind: DetailKind) -> str | None:
-    """The path of the list of loaded models, at a server with these details; None where it has none."""
-    return _RUNNING.get(kind)
-
-
 def _endpoints(model_id: str) -> DetailRequest | None:
     path = endpoints_path(model_id)
     return None if path is None else DetailRequest(path)
@@ -68,7 +63,8 @@ _REQUESTS: Final[Mapping[DetailKind, Callable[[str], DetailRequest | None]]] = {
     DetailKind.OLLAMA_SHOW: _ollama_show,
     DetailKind.LLAMA_CPP_PROPS: lambda _model_id: DetailRequest("/props", is_native=True),
 }
-_RUNNING: Final[Mapping[DetailKind, str]] = {DetailKind.OLLAMA_SHOW: "/api/ps"}
+RUNNING_PATHS: Final[Mapping[DetailKind, str]] = {DetailKind.OLLAMA_SHOW: "/api/ps"}
+"""The paths of the list of loaded models, at servers with these details."""
 _READERS: Final[Mapping[DetailKind, Callable[[str, Any], tuple[ModelRecord | None, tuple[Problem, ...]]]]] = {
     DetailKind.ENDPOINTS: read_endpoints,
     DetailKind.OLLAMA_SHOW: read_show,

@@ -12,23 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps, loads
 from partstream.models.kept_answers import Answers, answers_from_json, answers_to_json
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.models.kept_answers import Answer
 
-__all__ = ["DiskCache", "default_cache_folder"]
+__all__ = ["DiskCache"]
 
 _logger = logging.getLogger("partstream.models")
 
 _MAX_BYTES: Final = 32 * 1024 * 1024
-
-
-def default_cache_folder() -> Path:
-    """This system's folder for files that can be fetched again; `PARTSTREAM_CACHE` names another folder."""
-    return CACHE.path()
 
 
 class DiskCache:

@@ -14,7 +14,6 @@ from partstream.models.records import Fact, Source
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from decimal import Decimal
 
     from partstream.models.filters import OfferedModel
@@ -167,12 +166,8 @@ def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:
 
 def _pricing_sentence(pricing: Pricing) -> str:
     named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
-    prices = _listed(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
+    prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
     return f"{prices} per 1M tokens"
-
-
-def _listed(pieces: Iterable[str]) -> str:
-    return ", ".join(pieces)
 
 
 def _credits(price: Decimal) -> float:

@@ -26,11 +26,7 @@ def is_language(fields: Fields) -> bool:
 
 
 def read_entry(fields: Fields) -> dict[str, Any]:
-    """The facts in an entry of the list: new servers say the capabilities there too."""
-    return _abilities(fields)
-
-
-def _abilities(fields: Fields) -> dict[str, Any]:
+    """The facts in an entry of the list, or in the details of a model: new servers say the capabilities in both."""
     reasoning = fields.has_word("capabilities", "thinking")
     return {
         "image_input": fields.has_word("capabilities", "vision"),
@@ -65,7 +61,7 @@ def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[P
     # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts. A model of the
     # cloud always has its largest window.
     loaded = _context_parameter(fields) or (trained if fields.text("remote_host") else None)
-    abilities = _abilities(fields)
+    abilities = read_entry(fields)
     abilities["tool_calling"] = abilities["tool_calling"] or _tools_in_template(fields)
     record = ModelRecord(
         model_id, context_window=loaded or trained, loaded_window=loaded, trained_window=trained, **abilities

@@ -31,17 +31,12 @@ _WRITTEN_ANEW: Final = frozenset({b"accept-encoding", b"content-length", b"expec
 
 def request_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
     """The fields of a request as the server gets them; the body is asked for as it is, so that it can be read."""
-    kept = [(name, value) for name, value in _without_connection(fields) if name not in _WRITTEN_ANEW]
+    kept = [(name, value) for name, value in response_fields(fields) if name not in _WRITTEN_ANEW]
     return [*kept, (b"accept-encoding", b"identity")]
 
 
 def response_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
-    """The fields of a response as the client gets them."""
-    return _without_connection(fields)
-
-
-def _without_connection(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
-    """Without the fields that hold for one connection, also those that `Connection` names."""
+    """The fields of a response as the client gets them: without those of one connection."""
     lower = [(name.lower(), value) for name, value in fields]
     named = {option.strip().lower() for name, value in lower if name == b"connection" for option in value.split(b",")}
     return [(name, value) for name, value in lower if name not in _OF_ONE_CONNECTION and name not in named]

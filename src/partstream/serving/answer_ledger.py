@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
 from partstream.serving.telemetry_names import error_of
-from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.file_thread import FileThread
 from partstream.tokens.ledger.ledger import LEDGER_NAME, is_ledger_off
 from partstream.tokens.ledger.schema import FORGET_ANSWERS, KEEP_ANSWER
+from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ _DAY: Final = 86_400
 
 def open_answer_ledger(folder: Path | None = None) -> AnswerLedger | None:
     """The ledger of a folder, by default of the user's data folder; None with `PARTSTREAM_LEDGER=false`."""
-    return None if is_ledger_off() else AnswerLedger((folder or default_data_folder()) / LEDGER_NAME)
+    return None if is_ledger_off() else AnswerLedger((folder or DATA.path()) / LEDGER_NAME)
 
 
 class AnswerLedger:

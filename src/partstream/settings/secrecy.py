@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
-    "HIDDEN",
     "PLAIN_WORD",
     "SEPARATORS",
     "SHORTEST_KEY",

@@ -25,10 +25,10 @@ from partstream.protocols.registry import (
     asking,
 )
 from partstream.settings.checks import fits_header, json_object, shortened, string
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import HIDDEN, ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
-from partstream.settings.secrecy import HIDDEN, hidden_url
+from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.addresses import with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
 from partstream.upstreams.secret import Secret

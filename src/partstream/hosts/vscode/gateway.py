@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from partstream.errors import CallerError
 from partstream.hosts.vscode.token_memory import TokenMemory
 from partstream.settings.secrecy import hidden_url
+from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,10 +100,9 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
-        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - takes 0.1 s to import
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 
-        configuration = replace(self.configuration(), cache_folder=default_cache_folder())
+        configuration = replace(self.configuration(), cache_folder=CACHE.path())
         ledger, counters = self._surroundings.tokens.open()
         return GatewayProvider(configuration, ledger=ledger, counters=counters)
 

@@ -7,6 +7,8 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from partstream.user_folders import DATA
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -70,7 +72,6 @@ class TokenMemory:
             file.close()
 
     def _path(self) -> Path:
-        from partstream.tokens.ledger.file import default_data_folder  # noqa: PLC0415 - see open
         from partstream.tokens.ledger.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
 
-        return (self._folder or default_data_folder()) / LEDGER_NAME
+        return (self._folder or DATA.path()) / LEDGER_NAME

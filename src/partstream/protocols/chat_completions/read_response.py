@@ -20,10 +20,11 @@ from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unm
 from partstream.parts import tool_call_part
 from partstream.protocols.adapter import Adapter
 from partstream.protocols.chat_completions.envelope import Envelope
+from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
 from partstream.protocols.chat_completions.short_way import FREQUENT, ShortWay
-from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word, overflow
+from partstream.protocols.chat_completions.stream_errors import failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
@@ -69,7 +70,7 @@ class ChatCompletionsStream(Adapter):
         """Takes the next chunk and appends what it means."""
         self.sink = None
         chunk: Wire = event if isinstance(event, dict) else dict(event)
-        error = error_in(chunk)
+        error = ERRORS.failure_in(chunk)
         kind = _kind(chunk) if error is None else EventKind.ERROR
         if kind is None:
             self._unknown(chunk, outputs)

@@ -10,17 +10,11 @@ from partstream.protocols.chat_completions.finish import ABORTED, FAILURES
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError
-    from partstream.protocols.fields import Wire
 
-__all__ = ["error_in", "failure_of_word", "overflow"]
+__all__ = ["failure_of_word", "overflow"]
 
 _TOO_LONG: Final = "model_context_window_exceeded"
 """A code of inputs that are too long, see :mod:`partstream.protocols.error_kinds`."""
-
-
-def error_in(chunk: Wire) -> UpstreamError | None:
-    """The error that a chunk or a document reports, whatever else stands in it; None for any other."""
-    return ERRORS.failure_in(chunk)
 
 
 def failure_of_word(word: str, native: str | None) -> UpstreamError:

@@ -199,10 +199,6 @@ def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]
     return (500, reply) if "error" in reply else (200, reply)
 
 
-def _frame(event: Mapping[str, Any]) -> bytes:
-    return dumps(event)
-
-
 def _never(_request: WireRequest) -> bool:
     return False
 
@@ -212,7 +208,7 @@ COMPACT: Final = FurtherEndpoint(
     ReadRequest(read=_read),
     WriteResponse(
         open=_CompactionWriter,
-        frame=_frame,
+        frame=dumps,
         document=_document,
         error=error_document,
         fail=common_reply,

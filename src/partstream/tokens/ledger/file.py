@@ -22,13 +22,12 @@ from partstream.tokens.ledger.schema import (
     SCHEMA_VERSION,
     TRIM,
 )
-from partstream.user_folders import DATA
 from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LedgerFile", "Statement", "default_data_folder"]
+__all__ = ["LedgerFile", "Statement"]
 
 _logger = logging.getLogger("partstream.tokens")
 
@@ -67,11 +66,6 @@ _UNWRITABLE: Final = (
     sqlite3.DataError,
 )
 """The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
-
-
-def default_data_folder() -> Path:
-    """This system's folder for data that programs keep; `PARTSTREAM_DATA` names another folder."""
-    return DATA.path()
 
 
 class _ForeignFileError(Exception):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from partstream.events import EventEmitter
 from partstream.tokens.ledger.calibration import WINDOW
 from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
-from partstream.tokens.ledger.file import default_data_folder
 from partstream.tokens.ledger.rows import WantedRows
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ def open_ledger(folder: Path | None = None) -> Ledger:
     """
     if is_ledger_off():
         return Ledger()
-    return Ledger(LedgerWorker((folder or default_data_folder()) / LEDGER_NAME))
+    return Ledger(LedgerWorker((folder or DATA.path()) / LEDGER_NAME))
 
 
 class Ledger:
