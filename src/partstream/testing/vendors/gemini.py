@@ -1,15 +1,15 @@
 """Google's servers: what they refuse of a request in the right form, in their own words, and their implicit cache.
 
 The checks begin with the fields: the servers' JSON is that of Protocol Buffers, where every message has its fields
-under two names each, and one unknown name anywhere fails the whole request (facts 10.2). Messages whose fields are left
-out here hold other people's values, such as the arguments of a call. The contents follow: the order of the turns, and
-the calls that need a signature. Tools and thinking come last, by model (facts 4, 5, 10).
+under two names each, and one unknown name anywhere fails the whole request (docs/wires/gemini.md#tools-and-schemas).
+Messages whose fields are left out here hold other people's values, such as the arguments of a call. The contents
+follow: the order of the turns, and the calls that need a signature. Tools and thinking come last, by model.
 
 The cache keeps every beginning of the prompt, tools and system first. It has no marks, writing costs nothing, and what
-is read costs a tenth (facts 10.4; the price: documentation of context caching of the Gemini Enterprise Agent Platform,
-October 2026).
+is read costs a tenth (docs/wires/gemini.md#caching; the price: documentation of context caching of the Gemini
+Enterprise Agent Platform, October 2026).
 
-Sources: facts gemini.md and the issues that are cited there; names of functions: kaitranntt/ccs#219.
+Sources: docs/wires/gemini.md; names of functions: kaitranntt/ccs#219.
 """
 
 from __future__ import annotations
@@ -130,7 +130,10 @@ _MESSAGES: Final[Mapping[str, _Message]] = {
     },
     "thinking": _plain("includeThoughts", "thinkingBudget", "thinkingLevel"),
 }
-"""By our names for them. Source: facts gemini.md 10 and the messages of googleapis/python-genai `types.py`."""
+"""By our names for them.
+
+Source: docs/wires/gemini.md#contents and the messages of googleapis/python-genai `types.py`.
+"""
 
 _OF_ANY_NAME: Final = "schemas"
 _CAPITAL: Final = re.compile(r"[A-Z]")
@@ -220,7 +223,7 @@ def _check_parts(contents: Sequence[Mapping[str, Any]]) -> None:
 
 def _turns(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The contents, those of one role that follow each other as one: official clients send back a content for each
-    chunk of an answer. Results and further words of the user stay apart (facts 10.1)."""
+    chunk of an answer. Results and further words of the user stay apart (docs/wires/gemini.md#contents)."""
     turns: list[dict[str, Any]] = []
     for content in contents:
         parts = list(_parts(content))
@@ -240,7 +243,8 @@ def _is_model(content: Mapping[str, Any]) -> bool:
 
 
 def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Checks that all responses follow their calls at once, and that nothing else comes between (facts 10.1)."""
+    """Checks that all responses follow their calls at once, and that nothing else comes between
+    (docs/wires/gemini.md#contents)."""
     waiting = 0
     for place, content in enumerate(contents):
         calls, responses = _numbers(content, _CALL), _numbers(content, _RESPONSE)
@@ -256,7 +260,7 @@ def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
 
 
 _NO_LAST_TURN: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|3\.\d\d|[4-9]|\d\d).*")
-"""The models that refuse a trailing turn of their own: 3.5 Flash-Lite, 3.6 and later (facts 10.1)."""
+"""The models that refuse a trailing turn of their own: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
 
 
 def _check_end(contents: Sequence[Mapping[str, Any]], model_id: str) -> None:
@@ -265,7 +269,8 @@ def _check_end(contents: Sequence[Mapping[str, Any]], model_id: str) -> None:
 
 
 def _check_signatures(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the first call of each step of the current turn: behind the last words of the user (facts 5, rule 2)."""
+    """Checks the first call of each step of the current turn: behind the last words of the user
+    (docs/wires/gemini.md#signatures)."""
     begin = max((place for place, one in enumerate(contents) if not _is_model(one) and _says_more(one)), default=0)
     for place, content in enumerate(contents[begin:], begin):
         call = next((part for part in _parts(content) if _CALL in part), None)
