@@ -13,7 +13,7 @@ from hub_proof.books import await_rows, faults_of_rows
 from hub_proof.words import INPUT
 from partstream.hub.input_bound import wide_bound
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 
 if TYPE_CHECKING:
     import random
@@ -181,5 +181,5 @@ def _compared(site: Site, replies: Sequence[Reply]) -> Found:
 
 def _need() -> int:
     """What a request reserves at least, by the hub's own bound of its input."""
-    asked = Asked("words", (ChatMessage.user(str(_WORDS)),), RequestOptions(), stream=True)
+    asked = InboundRequest("words", (ChatMessage.user(str(_WORDS)),), RequestOptions(), stream=True)
     return wide_bound("proof", asked) * INPUT_PRICE + _WORDS * OUTPUT_PRICE

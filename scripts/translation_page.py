@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.outputs import Asked, CitationMode, FileMode, Finish, Outcome, Reply, StreamOptions
+from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
@@ -44,7 +44,7 @@ _PICTURE: Final = b"\x89PNG\r\n\x1a\n" + bytes(8)
 _WEATHER: Final = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {}}})
 _STATE: Final = {"id": "rs_1", "encrypted_content": "b3BhcXVl"}
 _REPLY: Final = Reply("translation", 0)
-_ASKED: Final = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+_ASKED: Final = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 _EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
 
 _PARTS: Final[tuple[StreamOutput, ...]] = (
@@ -78,7 +78,7 @@ _ANSWERS: Final[tuple[tuple[StreamOutput, ...], ...]] = (
         ),
     ),
 )
-_REQUEST: Final = Asked(
+_REQUEST: Final = InboundRequest(
     "small",
     (
         ChatMessage.system("Be brief."),

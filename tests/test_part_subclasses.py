@@ -8,7 +8,7 @@ from partstream.conversation.continuation import history_digest
 from partstream.conversation.normal_form import read_turns
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.registry import PROTOCOLS
 from partstream.tokens.counting.message_counter import MessageCounter
@@ -37,7 +37,7 @@ class OwnResult(ToolResultPart):
 
 OWN = (OwnText("a"), OwnThinking("b"), OwnCall("c", "add", {"a": 1}), OwnData(b"{}", "application/json"))
 PLAIN = (TextPart("a"), ThinkingPart("b"), ToolCallPart("c", "add", {"a": 1}), DataPart(b"{}", "application/json"))
-ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions())
+ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
 SPOKEN = [[ChatMessage.assistant(parts), ChatMessage.user([result("c", (parts[0], parts[3]))])]
           for parts, result in ((OWN, OwnResult), (PLAIN, ToolResultPart))]  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 
 from partstream import ChatMessage, InvalidArgumentError, LanguageModels, RequestOptions, chat_model
 from partstream.hosts.vscode.conversion import encode_response_part
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import ThinkingPart, unchecked_part
 from partstream.protocols.registry import PROTOCOLS
 
@@ -31,7 +31,7 @@ def test_vs_code_gets_one_text_also_from_a_part_that_nobody_checked() -> None:
 @pytest.mark.parametrize("name", [name for name, one in PROTOCOLS.items() if one.write_response is not None])
 def test_writers_write_one_text(name: str) -> None:
     def written(value: Any) -> list[Any]:
-        asked = Asked("m", (ChatMessage.user("Hi"),), RequestOptions())
+        asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
         writer = PROTOCOLS[name].write_response().open(asked, Reply("r", 0))  # type: ignore[misc]
         return [event for one in (ThinkingPart(value), Finish(Outcome.COMPLETED)) for event in writer.write(one)]
 

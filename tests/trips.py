@@ -25,7 +25,7 @@ from partstream import (
     read_stream,
     user_request,
 )
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.serving.app import app
@@ -100,7 +100,7 @@ _TOOLS = RequestOptions([Tool("get", "gets", {"type": "object", "properties": {}
 
 
 def _write(walk: Walk) -> None:
-    asked = Asked(model="claude-opus-4-7", messages=_CONVERSATION, options=_TOOLS)
+    asked = InboundRequest(model="claude-opus-4-7", messages=_CONVERSATION, options=_TOOLS)
     for trip in (Walk(), walk):
         with trip.recorded():
             written = write_question(PROTOCOLS["anthropic-messages"], asked)

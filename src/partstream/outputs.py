@@ -5,7 +5,7 @@ answer from events; a writer (:class:`ResponseWriter`) writes one as events. Bot
 no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`, never an exception; only a
 mistake of the caller raises (:class:`partstream.errors.AdapterUsageError`).
 
-A request is an :class:`Asked`, in whichever protocol it came.
+A request is an :class:`InboundRequest`, in whichever protocol it came.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GATEWAY_CALL_ID_PREFIX",
-    "Asked",
     "CitationMode",
     "EndingStream",
     "ExecutedCode",
     "FileMode",
     "Finish",
     "IdleWriter",
+    "InboundRequest",
     "Outcome",
     "PausingStream",
     "Repeated",
@@ -294,7 +294,7 @@ class PausingStream(ResponseStream, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InboundRequest:
     """A request as the server's side sees it, in whichever protocol it came.
 
     Attributes:

@@ -25,14 +25,14 @@ from partstream.bundles.exchange import (
 from partstream.bundles.redaction import redact
 from partstream.bundles.redaction.stand_ins import stand_in
 from partstream.contract.checker import CheckMode, ContractChecker
-from partstream.outputs import Asked, Finish, Reply, StreamOutput, Unmapped
+from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.recording import RecordingError, read_recording
 from partstream.protocols.registry import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer
 from protocols.answers import answers
 from recordings import FOLDER
 
-QUESTION = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+QUESTION = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "ag_ui"
 PARTS = (TextPart, ThinkingPart, ToolCallPart, DataPart)
 ENDINGS = {".jsonl", ".sse", ".ndjson", ".txt"}

@@ -42,7 +42,7 @@ from partstream.bundles.writing import write_bundle
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.pages.policy import Hashes
 from partstream.protocols.registry import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer, write_question
@@ -51,7 +51,7 @@ WRITTEN = [name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_response
 ASKED = [name for name in WRITTEN if PROTOCOLS[name].read_request is not None]
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 REPLY = Reply("identity", 1)
-QUESTION = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+QUESTION = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 
 moderate = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -165,7 +165,7 @@ def recorded_requests(draw: st.DrawFn, secrets: st.SearchStrategy[str]) -> tuple
     protocol = draw(st.sampled_from(ASKED))
     secret, text = draw(said(secrets))
     call = ToolCallPart("call_1", "look_up", {"path": text})
-    asked = Asked(
+    asked = InboundRequest(
         "small",
         (
             ChatMessage.system(text),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Reply, StreamOutput
+from partstream.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.translation import write_answer
@@ -17,7 +17,9 @@ _FIXTURES = Path(__file__).parents[1] / "fixtures" / "ai_sdk"
 _AGENTS = Path(__file__).parents[1] / "fixtures" / "ag_ui"
 _MOST_EVENTS = 120
 _LONGEST_EVENT = 20_000
-_ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]})
+_ASKED = InboundRequest(
+    "m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]}
+)
 
 
 @dataclass(frozen=True, slots=True)

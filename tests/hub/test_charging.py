@@ -12,7 +12,7 @@ from partstream.hub.charging import taken_by
 from partstream.hub.directory import DOLLAR, ModelPrice
 from partstream.hub.pricing import ChargedPrice, cost_of_usage
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked, Outcome
+from partstream.outputs import InboundRequest, Outcome
 from partstream.serving.admission import EndedAnswer
 from partstream.serving.observation import AnswerObservation
 from partstream.tokens.ledger.rows import UsageRow
@@ -22,7 +22,7 @@ PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
 LISTED = ChargedPrice(PRICE, PRICE, is_of_route=False)
 OF_ROUTE = ChargedPrice(PRICE, PRICE, is_of_route=True)
 OBSERVED = AnswerObservation(1.0, "openresponses", "m", "p", 200, 2.0, "req_1", first_part_after=0.1)
-ASKED = Asked("m", (ChatMessage.user("word " * 100),), RequestOptions())
+ASKED = InboundRequest("m", (ChatMessage.user("word " * 100),), RequestOptions())
 
 
 def ended(text: str = "", *, usage: Usage | None = None, kept: tuple[UsageRow, ...] = (), length=1.0, **observed):

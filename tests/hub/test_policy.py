@@ -19,7 +19,7 @@ from partstream.hub.policy.deciding import HubPolicy
 from partstream.hub.policy.loading import PolicyFunctions, PolicyUnusableError, loaded_policy
 from partstream.hub.store.values import LedgerRow
 from partstream.messages import RequestOptions, Role
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.serving.admission import AnswerRequest
 from partstream.serving.authentication import Caller
@@ -50,7 +50,13 @@ def request(*, limit: int | None = 500) -> AnswerRequest:
     messages = (ChatMessage.user("Hello"), ChatMessage.assistant([call]))
     options = RequestOptions(model_options={} if limit is None else {"max_tokens": limit})
     return AnswerRequest(
-        Caller("ana"), model("large"), Asked("large", messages, options), "w", RequestClient("codex"), "req_1", HEADERS
+        Caller("ana"),
+        model("large"),
+        InboundRequest("large", messages, options),
+        "w",
+        RequestClient("codex"),
+        "req_1",
+        HEADERS,
     )
 
 

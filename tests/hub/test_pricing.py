@@ -32,7 +32,7 @@ from partstream.hub.output_limit import asked_output, with_output_limit
 from partstream.hub.pricing import charged_price, cost_of_usage, highest_cost
 from partstream.hub.routing.listing import routed_information
 from partstream.messages import RequestOptions, Tool
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.translation import write_question
 from partstream.protocols.wire_request import WireRequest
@@ -148,13 +148,13 @@ def test_a_shorter_limit_reaches_the_upstream_of_every_wire_from_every_wire(sour
     assert source.protocol.read_request is not None
     asked = with_output_limit(source.protocol.read_request().read(request), 77)
     options = RequestOptions(model_options={**asked.options.model_options, ASKED_IN: source.name})
-    sent = str(write_question(target.protocol, Asked("m", (ChatMessage.user("Hi"),), options)).body)
+    sent = str(write_question(target.protocol, InboundRequest("m", (ChatMessage.user("Hi"),), options)).body)
     assert ("77" in sent, "500" in sent) == (True, False), sent
 
 
 @pytest.mark.parametrize("said", [None, -1, 0, "many", True, 1e999])
 def test_a_limit_that_is_none_counts_as_not_said(said: object):
-    asked = Asked("m", (), RequestOptions(model_options={"num_predict": said, "temperature": 1}))
+    asked = InboundRequest("m", (), RequestOptions(model_options={"num_predict": said, "temperature": 1}))
     assert asked_output(asked) is None
     assert with_output_limit(asked, 9).options.model_options == {"max_output_tokens": 9, "temperature": 1}
 
@@ -172,7 +172,7 @@ parts = st.one_of(
 
 @given(content=st.lists(parts, max_size=5), tools=st.lists(texts, max_size=2))
 def test_no_tokenizer_finds_more_tokens_than_the_bound(content, tools):
-    asked = Asked(
+    asked = InboundRequest(
         "m",
         (ChatMessage.assistant(content),),
         RequestOptions([Tool(f"t{place}", text, {"type": "object"}) for place, text in enumerate(tools)]),
@@ -192,7 +192,7 @@ class OneByte:
 def test_a_close_bound_is_never_wider_than_the_bytes_and_never_below_the_count(text: str):
     counters = Counters(())
     counters.register_counter("mine", OneByte())
-    asked = Asked("m", (ChatMessage.user(text),), RequestOptions())
+    asked = InboundRequest("m", (ChatMessage.user(text),), RequestOptions())
     close = close_bound("mine", asked, counters)
     assert close is not None
     assert OneByte().count(text) <= close <= wide_bound("mine", asked)
@@ -200,16 +200,16 @@ def test_a_close_bound_is_never_wider_than_the_bytes_and_never_below_the_count(t
 
 def test_there_is_no_close_bound_where_something_is_estimated():
     counters = Counters(())
-    asked = Asked("m", (ChatMessage.user("Hi"),), RequestOptions())
+    asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
     assert close_bound("mine", asked, counters) is None
     counters.register_counter("mine", OneByte())
-    image = Asked("m", (ChatMessage.user([DataPart(b"\x89PNG\r\n\x1a\n", "image/png")]),), RequestOptions())
+    image = InboundRequest("m", (ChatMessage.user([DataPart(b"\x89PNG\r\n\x1a\n", "image/png")]),), RequestOptions())
     assert close_bound("mine", image, counters) is None
 
 
 def test_the_schema_of_the_answer_counts_as_input():
     schema = {"response_format": {"type": "json_schema", "json_schema": {"schema": {"description": "x" * 9000}}}}
-    asked = Asked("m", (), RequestOptions(model_options=schema))
+    asked = InboundRequest("m", (), RequestOptions(model_options=schema))
     assert wide_bound("f", asked) > 9000
 
 

@@ -19,7 +19,7 @@ from partstream import (
     Usage,
 )
 from partstream.errors import UpstreamFailureError
-from partstream.outputs import Asked, Finish, Outcome, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, StreamOutput
 
 # Texts of what readers look at: closing marks, line ends, characters of many bytes.
 WORDS = st.text(alphabet=st.sampled_from("ab .!?…é😀\n\r\u2028"), min_size=1, max_size=6)
@@ -128,10 +128,10 @@ def turns(draw: st.DrawFn, first: int) -> list[ChatMessage]:
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> Asked:
+def requests(draw: st.DrawFn) -> InboundRequest:
     """A valid request: every call has its result, and every result its call."""
     messages = [ChatMessage.system(said) for said in draw(st.lists(WORDS, max_size=1))]
     for number in range(draw(st.integers(0, 2))):
         messages += draw(turns(number * 10))
     messages.append(ChatMessage(Role.USER, tuple(draw(st.lists(SAID_BY_USERS, min_size=1, max_size=3)))))
-    return Asked("small", tuple(messages), draw(OPTIONS))
+    return InboundRequest("small", tuple(messages), draw(OPTIONS))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, RepeatingWriter, Reply, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, RepeatingWriter, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.protocol import Protocol
@@ -17,14 +17,14 @@ from partstream.protocols.registry import PROTOCOLS
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
 QUICK = ("anthropic-messages", "chat-completions", "gemini", "ollama", "openresponses")
-ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 REPLY = Reply("identity", 1)
 END = Finish(Outcome.COMPLETED)
 HOLES = ("6ff1d3c19bfc45a0", "7361952840173605")
 every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN)
 
 
-def _event_by_event(protocol: Protocol, outputs: list[StreamOutput], asked: Asked = ASKED) -> bytes:
+def _event_by_event(protocol: Protocol, outputs: list[StreamOutput], asked: InboundRequest = ASKED) -> bytes:
     assert protocol.write_response is not None
     corner = protocol.write_response()
     writer, form = corner.open(asked, REPLY), corner.stream_form(asked)
@@ -32,13 +32,13 @@ def _event_by_event(protocol: Protocol, outputs: list[StreamOutput], asked: Aske
     return form.start + form.separator.join(frames) + form.end
 
 
-def _opened(protocol: Protocol, asked: Asked = ASKED) -> AnswerBytes:
+def _opened(protocol: Protocol, asked: InboundRequest = ASKED) -> AnswerBytes:
     assert protocol.write_response is not None
     corner = protocol.write_response()
     return AnswerBytes(corner.open(asked, REPLY), corner.stream_form(asked))
 
 
-def _at_once(protocol: Protocol, outputs: list[StreamOutput], asked: Asked = ASKED) -> bytes:
+def _at_once(protocol: Protocol, outputs: list[StreamOutput], asked: InboundRequest = ASKED) -> bytes:
     written = _opened(protocol, asked)
     return b"".join([*map(written.write, outputs), written.end()])
 
@@ -85,7 +85,7 @@ def test_any_order_of_parts_has_the_same_bytes(protocol: Protocol, outputs: list
     ids=["usage in a chunk of its own", "thinking that is not shown", "one array", "model 1", "model 2"],
 )
 @every_writer
-def test_any_request_gets_the_same_bytes(protocol: Protocol, asked: Asked) -> None:
+def test_any_request_gets_the_same_bytes(protocol: Protocol, asked: InboundRequest) -> None:
     outputs = [*ORDERS["thoughts and words"], *ORDERS["words"], END]
     assert _at_once(protocol, outputs, asked) == _event_by_event(protocol, outputs, asked)
 

@@ -23,7 +23,7 @@ from partstream import (
 from partstream.arguments import InvalidArgumentError
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Outcome, Reply, StreamOutput
+from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.finding import LOOKED_AT, WireFinder
 from partstream.protocols.recording import read_recording
@@ -33,7 +33,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from recordings import FOLDER
 
-ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 CHAT = (
     b'data: {"id":"c","object":"chat.completion.chunk","model":"m",'
     b'"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'

@@ -15,7 +15,7 @@ from partstream.protocols.translation import write_question
 from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.protocol import ReadRequest
 
 AGENTS = Path(__file__).parents[1] / "fixtures" / "agents"
@@ -56,12 +56,12 @@ def _reads(wire: str) -> ReadRequest:
     return corner()
 
 
-def _read(wire: str, body: dict[str, Any], path: str = "", headers: tuple[tuple[str, str], ...] = ()) -> Asked:
+def _read(wire: str, body: dict[str, Any], path: str = "", headers: tuple[tuple[str, str], ...] = ()) -> InboundRequest:
     said = {name.lower(): value for name, value in headers}
     return _reads(wire).read(WireRequest(path, body, said))
 
 
-def _asked(name: str) -> Asked:
+def _asked(name: str) -> InboundRequest:
     request = json.loads((AGENTS / f"{name}.json").read_text(encoding="utf-8"))
     wire = FIRST[name][0]
     path = request["path"].partition("?")[0].removeprefix("/v1beta" if wire == GEMINI else "/v1")

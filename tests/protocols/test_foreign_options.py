@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.conversation.chat_request import ASKED_IN
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.protocols.wire_request import WireRequest
@@ -71,7 +71,7 @@ CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _asked(wire: str, *, over_a_server: bool = True, **fields: Any) -> Asked:
+def _asked(wire: str, *, over_a_server: bool = True, **fields: Any) -> InboundRequest:
     path, body = CLIENTS[wire]
     corner = PROTOCOLS[wire].read_request
     assert corner is not None
@@ -80,7 +80,7 @@ def _asked(wire: str, *, over_a_server: bool = True, **fields: Any) -> Asked:
     return replace(asked, options=replace(asked.options, model_options=options))
 
 
-def _sent(asked: Asked, wire: str) -> dict[str, Any]:
+def _sent(asked: InboundRequest, wire: str) -> dict[str, Any]:
     return {name: value for name, value in write_question(PROTOCOLS[wire], asked).body.items() if name not in USUAL}
 
 
@@ -123,6 +123,6 @@ def test_an_effort_in_other_words_still_counts() -> None:
 
 def test_a_program_that_names_options_by_itself_has_them_sent_as_they_are() -> None:
     options = RequestOptions(model_options={"brand_new": 1, "temperature": 0.5})
-    asked = Asked("m", (ChatMessage.user("Hi"),), options)
+    asked = InboundRequest("m", (ChatMessage.user("Hi"),), options)
     for wire in (RESPONSES, CHAT, MESSAGES):
         assert _sent(asked, wire) == {"brand_new": 1, "temperature": 0.5}

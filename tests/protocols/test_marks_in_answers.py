@@ -8,7 +8,7 @@ from partstream import DataPart, Finish, Outcome, RequestOptions, TextPart
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.inner_activity import InnerCall, InnerResult, call_data, result_data
 from partstream.json_codec import dumps
-from partstream.outputs import Asked, Reply
+from partstream.outputs import InboundRequest, Reply
 from partstream.protocols.registry import loadable_protocols
 from partstream.protocols.translation import write_answer
 
@@ -21,7 +21,7 @@ SERVED = [name for name, one in loadable_protocols()[0].items() if one.write_res
 
 
 def _written(name: str, *parts: TextPart | DataPart) -> bytes:
-    asked = Asked("m", (), RequestOptions())
+    asked = InboundRequest("m", (), RequestOptions())
     outputs = [TextPart("Hello"), *parts, TextPart(" there"), Finish(Outcome.COMPLETED)]
     return dumps(list(write_answer(loadable_protocols()[0][name], asked, outputs, Reply("i", 1, 9))))
 

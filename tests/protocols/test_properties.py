@@ -15,10 +15,10 @@ from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
-    Asked,
     CitationMode,
     FileMode,
     Finish,
+    InboundRequest,
     Outcome,
     Reply,
     StreamOptions,
@@ -127,7 +127,9 @@ class Subject:
     joins_orphans: bool = False
 
 
-ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]})
+ASKED = InboundRequest(
+    "m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]}
+)
 
 
 def write_openresponses(answer: Answer, size: int | None = 3) -> list[Event]:

@@ -13,7 +13,7 @@ import recordings
 from conversation.strategies import MESSAGES
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, FileMode, Reply, StreamOptions, StreamOutput
+from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
@@ -37,7 +37,7 @@ SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not 
 DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().events_of is not None}
 
 EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
-ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 REPLY = Reply("identity", 1)
 
 every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN)
@@ -133,7 +133,7 @@ def test_a_made_up_answer_survives_every_protocol(outputs: list[StreamOutput]) -
 
 @given(asked=requests())
 @moderate
-def test_a_made_up_request_survives_every_protocol(asked: Asked) -> None:
+def test_a_made_up_request_survives_every_protocol(asked: InboundRequest) -> None:
     for protocol in SERVED.values():
         read = read_question(protocol, write_question(protocol, asked))
         unsupported = UNSUPPORTED[protocol.name].request
@@ -144,12 +144,12 @@ def test_a_made_up_request_survives_every_protocol(asked: Asked) -> None:
 @given(messages=MESSAGES)
 @moderate
 def test_any_conversation_says_the_same_when_it_is_written_again(messages: list[ChatMessage]) -> None:
-    asked = Asked("small", (*messages, ChatMessage.user("Hi")), RequestOptions())
+    asked = InboundRequest("small", (*messages, ChatMessage.user("Hi")), RequestOptions())
     for protocol in SERVED.values():
         _assert_says_the_same_again(protocol, asked)
 
 
-def _assert_says_the_same_again(protocol: Protocol, asked: Asked) -> None:
+def _assert_says_the_same_again(protocol: Protocol, asked: InboundRequest) -> None:
     try:
         once = read_question(protocol, write_question(protocol, asked))
     except RequestNotExpressibleError as error:  # not every server fetches files, or takes files of every type

@@ -22,7 +22,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failure_meanings import failure_of
 from partstream.protocols.protocol import WriteResponse
 from partstream.protocols.refused import RefusedRequestError
@@ -230,7 +230,7 @@ SPENT_ERROR = UpstreamHTTPError(402, provider_message="No money.", provider_code
 
 
 def _last_events(name: str, error: LanguageModelError) -> list[dict[str, Any]]:
-    asked = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+    asked = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
     return _writes(name).open(asked, Reply("identity", 1)).write(Finish(Outcome.FAILED, error=error))[-2:]
 
 

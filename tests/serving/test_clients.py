@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from partstream import chat_model
 from partstream.messages import ChatMessage, RequestOptions, Tool
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.serving.app import app
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient, client_of
 
@@ -122,8 +122,8 @@ async def parrot(messages: Any, options: Any) -> Any:
     yield "Hello"
 
 
-def _asked(*messages: ChatMessage, tools: tuple[Tool, ...] = (), **body: object) -> Asked:
-    return Asked("m", messages, RequestOptions(tools), body=body)
+def _asked(*messages: ChatMessage, tools: tuple[Tool, ...] = (), **body: object) -> InboundRequest:
+    return InboundRequest("m", messages, RequestOptions(tools), body=body)
 
 
 _TITLE = ChatMessage.system("You are a title generator. You output ONLY a thread title. Nothing else.")
@@ -140,7 +140,7 @@ _OPENCODE = {"user-agent": "opencode/1.18.33 ai-sdk/openai"}
     ],
 )
 def test_the_title_that_opencode_asks_for_is_a_kind_of_its_own(
-    headers: dict[str, str], asked: Asked, kind: AnswerKind
+    headers: dict[str, str], asked: InboundRequest, kind: AnswerKind
 ) -> None:
     assert client_of(headers, asked).kind is kind
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from partstream import ChatMessage
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked, Finish, StreamOptions
+from partstream.outputs import Finish, InboundRequest, StreamOptions
 from partstream.protocols.protocol import KeyKind, Protocol
 from partstream.protocols.registry import loadable_protocols
 from partstream.protocols.translation import read_answer, read_document, write_question
@@ -35,7 +35,7 @@ class Wire:
         self, model: str, text: str = "Hi", *, stream: bool = True, options: RequestOptions | None = None
     ) -> tuple[str, dict[str, Any], dict[str, str], str]:
         """Path, body, headers and query of a request."""
-        asked = Asked(model, (ChatMessage.user(text),), options or RequestOptions())
+        asked = InboundRequest(model, (ChatMessage.user(text),), options or RequestOptions())
         wire = write_question(self.protocol, asked)
         body, path, headers, query = dict(wire.body), wire.path, dict(wire.headers), wire.query
         path, _, in_path = path.partition("?")

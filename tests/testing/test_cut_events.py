@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.gemini import PROTOCOL as GEMINI
 from partstream.protocols.gemini.read_request import ARRAY
@@ -16,7 +16,7 @@ from partstream.testing.served import DEFAULT_PATH, ENDPOINTS
 from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Pace, Stall
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
-ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")
+ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")
 PARTS = [TextPart("one\r\n\r\ntwo"), TextPart("three, [DONE]\n"), ToolCallPart("c", "f", {"city": "Lisbon\n\n"})]
 OUTPUTS = [*PARTS, Finish(Outcome.COMPLETED)]
 
@@ -66,7 +66,7 @@ def test_a_piece_of_the_answer_is_what_a_part_is_read_from(endpoint):
 
 def test_an_event_of_an_array_is_told_from_what_stands_between_events():
     endpoint = next(one for one in ENDPOINTS.values() if one.protocol is GEMINI)
-    form, _, frames = written(endpoint, asked=Asked("m", ASKED.messages, ASKED.options, dialect=ARRAY))
+    form, _, frames = written(endpoint, asked=InboundRequest("m", ASKED.messages, ASKED.options, dialect=ARRAY))
     pieces = [form.start + frames[0], *(form.separator + frame for frame in frames[1:]), form.end]
     start, *sends, end = cut(endpoint, form, *pieces, has_pieces=True)
     assert (start.event, start.data, end.event, end.data) == (START_OF_STREAM, b"[", END_OF_STREAM, form.end)

@@ -5,7 +5,7 @@ import pytest
 from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Asked, Finish
+from partstream.outputs import Finish, InboundRequest
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_calls, check_request, check_signatures
 from partstream.testing.scripted import play
@@ -13,7 +13,7 @@ from testing.clients import body, run
 
 
 def _answer(name):
-    asked = Asked("m", (ChatMessage.user('call:f{"x":1} call:g{}'),), RequestOptions())
+    asked = InboundRequest("m", (ChatMessage.user('call:f{"x":1} call:g{}'),), RequestOptions())
     return [part for part in play(NamedValue(name), asked, "one") if not isinstance(part, Finish)]
 
 
@@ -51,9 +51,9 @@ def test_a_call_and_a_result_that_stand_alone_are_refused_with_their_place(messa
 
 def test_a_request_that_goes_on_from_a_stored_response_brings_results_alone():
     messages = (user([gave("a")]),)
-    check_request(Asked("m", messages, RequestOptions(), unmapped={"previous_response_id": "resp_1"}))
+    check_request(InboundRequest("m", messages, RequestOptions(), unmapped={"previous_response_id": "resp_1"}))
     with pytest.raises(InvalidRequestError):
-        check_request(Asked("m", messages, RequestOptions()))
+        check_request(InboundRequest("m", messages, RequestOptions()))
 
 
 def test_what_comes_back_as_it_was_signed_is_taken():

@@ -17,7 +17,7 @@ from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolF
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage
-from partstream.outputs import Asked, Finish, Outcome
+from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play
@@ -27,7 +27,7 @@ TOOLS = RequestOptions(tools=(WEATHER,))
 
 
 def asked(text="Hi", model="text"):
-    return Asked(model, (ChatMessage.user(text),), TOOLS)
+    return InboundRequest(model, (ChatMessage.user(text),), TOOLS)
 
 
 def played(name, request=None, identity="one"):
@@ -214,7 +214,7 @@ def test_results_of_its_calls_are_answered():
     history = (user("Hi"), assistant(calls), user([gave(call.call_id, "rain") for call in calls]))
     said = "".join(
         part.value
-        for part in play(NamedValue("tools"), Asked("tools", history, TOOLS), "two")
+        for part in play(NamedValue("tools"), InboundRequest("tools", history, TOOLS), "two")
         if isinstance(part, TextPart)
     )
     assert said.count("get_weather: rain") == 2

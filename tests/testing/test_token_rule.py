@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, Usage
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.testing.token_rule import (
     IMAGE_TOKENS,
     AnswerTokens,
@@ -42,15 +42,15 @@ def test_a_message_counts_its_text_its_thinking_each_call_and_each_result_and_it
 
 def test_the_tools_stand_above_the_conversation():
     tools = (Tool("find", "Finds.", {"type": "object"}), Tool("go", ""))
-    asked = Asked("m", (user("abcd"),), RequestOptions(tools=tools))
+    asked = InboundRequest("m", (user("abcd"),), RequestOptions(tools=tools))
     assert count_prompt(asked) == PromptTokens(count_tokens('findFinds.{"type":"object"}go') + 1, 0)
 
 
 def test_what_stands_before_the_last_turn_of_the_model_is_cached():
     first = (system("12345678"), user("abcd"))
     second = (assistant([ThinkingPart("abcd"), called("c", "f")]), assistant("abcd"), user([gave("c", "abcd")]))
-    before = count_prompt(Asked("m", first, RequestOptions()))
-    after = count_prompt(Asked("m", (*first, *second), RequestOptions()))
+    before = count_prompt(InboundRequest("m", first, RequestOptions()))
+    after = count_prompt(InboundRequest("m", (*first, *second), RequestOptions()))
     assert (before.cached, after.cached) == (0, before.all)
     assert after.all > before.all
 

@@ -31,7 +31,7 @@ from unsupported.common import (
 )
 
 if TYPE_CHECKING:
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 
@@ -78,11 +78,11 @@ _RESPONSE: Final = (
 # ---- requests ----
 
 
-def _without_demand(asked: Asked) -> Asked:
+def _without_demand(asked: InboundRequest) -> InboundRequest:
     return replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     chosen = chosen_options(options.model_options)
     effort = chosen.pop(EFFORT, options.model_configuration.get(EFFORT))

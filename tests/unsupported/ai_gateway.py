@@ -24,25 +24,25 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 
 _JSON: Final = ("/json", "+json")
 
 
-def _without_conversation(asked: Asked) -> Asked:
+def _without_conversation(asked: InboundRequest) -> InboundRequest:
     kept = {name: value for name, value in asked.options.model_options.items() if name != "_conversationId"}
     return replace(asked, options=replace(asked.options, model_options=kept))
 
 
-def _named_options(asked: Asked) -> Asked:
+def _named_options(asked: InboundRequest) -> InboundRequest:
     """Gives the options of a caller the names of the specification."""
     chosen = read_call_options(asked.options.model_options).fields
     return replace(asked, options=replace(asked.options, model_options=chosen))
 
 
-def _without_demand(asked: Asked) -> Asked:
+def _without_demand(asked: InboundRequest) -> InboundRequest:
     return asked if asked.options.tools else replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
 
 
@@ -55,7 +55,7 @@ _TOOL_MODE: Final = RequestFeature(
 )
 
 
-def _each_result(change: Callable[[ToolResultPart], ToolResultPart]) -> Callable[[Asked], Asked]:
+def _each_result(change: Callable[[ToolResultPart], ToolResultPart]) -> Callable[[InboundRequest], InboundRequest]:
     return each_part_of_a_request(lambda part: change(part) if isinstance(part, ToolResultPart) else part)
 
 

@@ -48,7 +48,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
@@ -191,7 +191,7 @@ _RESPONSE: Final = (
 # ---- requests ----
 
 
-def _blank(asked: Asked) -> Asked:
+def _blank(asked: InboundRequest) -> InboundRequest:
     """Leaves out texts of white space alone that the system, the user or a tool says."""
     messages = (
         one if one.role is Role.ASSISTANT else replace(one, content=_filled(one.content)) for one in asked.messages
@@ -215,7 +215,7 @@ def _joined(parts: Iterable[MessagePart]) -> Iterator[MessagePart]:
             yield TextPart(text)
 
 
-def _answers(asked: Asked) -> Asked:
+def _answers(asked: InboundRequest) -> InboundRequest:
     """Makes one message of what the assistant says in a row, without white space at its end."""
     messages: list[ChatMessage] = []
     for role, run in groupby(asked.messages, lambda message: message.role):
@@ -229,7 +229,7 @@ def _answers(asked: Asked) -> Asked:
     return replace(asked, messages=tuple(messages))
 
 
-def _ends(asked: Asked) -> Asked:
+def _ends(asked: InboundRequest) -> InboundRequest:
     """Lets the user have the first word and the last."""
     orders = [message for message in asked.messages if message.role is Role.SYSTEM]
     said = [message for message in asked.messages if message.role is not Role.SYSTEM]
@@ -240,7 +240,7 @@ def _ends(asked: Asked) -> Asked:
     return replace(asked, messages=(*orders, *said))
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     """Chooses a limit where nobody did, and says the effort as the server is told it."""
     chosen = read_options(asked.options.model_options)
     abilities = abilities_of(asked.model, UNKNOWN_CAPABILITIES)

@@ -46,7 +46,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
@@ -243,7 +243,7 @@ def _with_output(part: MessagePart) -> MessagePart:
     return part if said or not isinstance(part, ToolResultPart) else replace(part, content=(TextPart(NO_OUTPUT),))
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     chosen = read_options(options.model_options)
     kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}

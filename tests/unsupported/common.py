@@ -31,7 +31,7 @@ from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.messages import ChatMessage, Role, ToolMode
-from partstream.outputs import Asked, Finish, Outcome, Unmapped
+from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.usage import FinishReason
@@ -153,7 +153,7 @@ class RequestFeature(Feature):
         take: Gives a request without it.
     """
 
-    take: Callable[[Asked], Asked]
+    take: Callable[[InboundRequest], InboundRequest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def response_form(outputs: _Outputs, features: Sequence[ResponseFeature] = ()) -
     return replace(form, parts=tuple(_joined(form.parts)))
 
 
-def request_form(asked: Asked, features: Sequence[RequestFeature] = ()) -> Asked:
+def request_form(asked: InboundRequest, features: Sequence[RequestFeature] = ()) -> InboundRequest:
     """The form of a request without these features."""
     for feature in features:
         asked = feature.take(asked)
@@ -267,13 +267,15 @@ def each_part_of_a_response(
     return take
 
 
-def each_part_of_a_request(change: Callable[[MessagePart], MessagePart | None]) -> Callable[[Asked], Asked]:
+def each_part_of_a_request(
+    change: Callable[[MessagePart], MessagePart | None],
+) -> Callable[[InboundRequest], InboundRequest]:
     """Applies a function to each part of a request, also inside tool results.
 
     Where it returns None, the part is left out.
     """
 
-    def take(asked: Asked) -> Asked:
+    def take(asked: InboundRequest) -> InboundRequest:
         messages = tuple(replace(one, content=tuple(_changed(one.content, change))) for one in asked.messages)
         return replace(asked, messages=messages)
 
@@ -397,7 +399,7 @@ def _text_of_document(part: MessagePart) -> MessagePart:
     return part
 
 
-def _without_names(asked: Asked) -> Asked:
+def _without_names(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(ChatMessage(one.role, one.content) for one in asked.messages))
 
 
@@ -444,7 +446,7 @@ def _with_one_text(part: MessagePart) -> MessagePart:
     return replace(part, content=tuple(content))
 
 
-def _identifiers(asked: Asked) -> Asked:
+def _identifiers(asked: InboundRequest) -> InboundRequest:
     calls = [part for message in asked.messages for part in message.content if isinstance(part, ToolCallPart)]
     names = ToolNames([*(tool.name for tool in asked.options.tools), *(call.name for call in calls)])
     ids = CallIds("")
@@ -461,7 +463,7 @@ def _identifiers(asked: Asked) -> Asked:
     return each_part_of_a_request(renamed)(replace(asked, options=replace(asked.options, tools=tools)))
 
 
-def _tools(asked: Asked) -> Asked:
+def _tools(asked: InboundRequest) -> InboundRequest:
     tools = tuple(
         replace(tool, description=well_formed(tool.description), input_schema=tool.input_schema or _EMPTY_SCHEMA)
         for tool in asked.options.tools
@@ -469,13 +471,13 @@ def _tools(asked: Asked) -> Asked:
     return replace(asked, options=replace(asked.options, tools=tools))
 
 
-def _orders(asked: Asked) -> Asked:
+def _orders(asked: InboundRequest) -> InboundRequest:
     orders = leading_instructions(asked.messages)
     leading = (replace(message, role=Role.SYSTEM) for message in asked.messages[:orders])
     return replace(asked, messages=(*leading, *asked.messages[orders:]))
 
 
-def _host(asked: Asked) -> Asked:
+def _host(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     effort = options.model_configuration.get("reasoningEffort")
     return replace(
@@ -544,11 +546,11 @@ def _in_words(part: MessagePart) -> MessagePart:
     return ToolResultPart(part.call_id, (words, *part.content))
 
 
-def _pictures(asked: Asked) -> Asked:
+def _pictures(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(_Pictures(of_results=True).move(asked.messages)))
 
 
-def _pictures_of_answers(asked: Asked) -> Asked:
+def _pictures_of_answers(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(_Pictures(of_results=False).move(asked.messages)))
 
 
@@ -598,7 +600,7 @@ class _Pictures:
             self._waiting = []
 
 
-def _instructions(asked: Asked) -> Asked:
+def _instructions(asked: InboundRequest) -> InboundRequest:
     texts = [
         "".join(part.value for part in message.content if isinstance(part, TextPart))
         for message in asked.messages
@@ -609,7 +611,7 @@ def _instructions(asked: Asked) -> Asked:
     return replace(asked, messages=(ChatMessage.system(said), *others) if said else others)
 
 
-def _mode(asked: Asked) -> Asked:
+def _mode(asked: InboundRequest) -> InboundRequest:
     return asked if asked.options.tools else replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
 
 
@@ -640,7 +642,7 @@ TOOL_MODE: Final = RequestFeature("tool-mode", "Without a tool, none can be dema
 
 def each_run_of_users(
     join: Callable[[Sequence[MessagePart]], Iterable[MessagePart]],
-) -> Callable[[Asked], Asked]:
+) -> Callable[[InboundRequest], InboundRequest]:
     """Applies a function to what a user says in one message between two results of tools."""
 
     def joined(message: ChatMessage) -> ChatMessage:
@@ -655,7 +657,7 @@ def each_run_of_users(
     return lambda asked: replace(asked, messages=tuple(map(joined, asked.messages)))
 
 
-def _answers(asked: Asked) -> Asked:
+def _answers(asked: InboundRequest) -> InboundRequest:
     """Makes one message of what the assistant says in a row: its text, then its calls."""
     messages: list[ChatMessage] = []
     for role, run in groupby(asked.messages, lambda message: message.role):

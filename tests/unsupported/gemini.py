@@ -42,7 +42,7 @@ from unsupported.common import (
 
 if TYPE_CHECKING:
     from partstream.messages import ChatMessage, Tool
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
@@ -163,7 +163,7 @@ _RESPONSE: Final = (
 # ---- requests ----
 
 
-def _files_of_requests(asked: Asked) -> Asked:
+def _files_of_requests(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(map(_with_files_behind, asked.messages)))
 
 
@@ -188,7 +188,7 @@ def _says(part: MessagePart) -> bool:
     return isinstance(part, TextPart) and part.value != ""
 
 
-def _numbered_calls(asked: Asked) -> Asked:
+def _numbered_calls(asked: InboundRequest) -> InboundRequest:
     """Gives the calls ids by their order, and their results the same."""
     calls = [part for message in asked.messages for part in message.content if isinstance(part, ToolCallPart)]
     ids = {call.call_id: f"call_{number}" for number, call in enumerate(calls, 1)}
@@ -201,7 +201,7 @@ def _numbered_calls(asked: Asked) -> Asked:
     return each_part_of_a_request(renamed)(asked)
 
 
-def _schemas(asked: Asked) -> Asked:
+def _schemas(asked: InboundRequest) -> InboundRequest:
     tools = tuple(map(_with_schema, asked.options.tools))
     return replace(asked, options=replace(asked.options, tools=tools))
 
@@ -211,13 +211,13 @@ def _with_schema(tool: Tool) -> Tool:
     return replace(tool, input_schema=schema if schema.get("properties") else None)
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     chosen = read_options(asked.options.model_options)
     kept = {name: value for name, value in (chosen.generation | chosen.fields).items() if value is not None}
     return replace(asked, options=replace(asked.options, model_options=kept))
 
 
-def _effort(asked: Asked) -> Asked:
+def _effort(asked: InboundRequest) -> InboundRequest:
     return replace(asked, options=replace(asked.options, model_configuration={}))
 
 

@@ -43,7 +43,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
@@ -137,7 +137,7 @@ def _text_before_images(said: Sequence[MessagePart]) -> Sequence[MessagePart]:
     return [*([TextPart(joined_texts(texts))] if texts else []), *others]
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     chosen = read_options(options.model_options)
     kept = {**chosen.options, **chosen.fields}
@@ -148,11 +148,11 @@ def _options(asked: Asked) -> Asked:
     return replace(asked, options=replace(options, model_options=kept, model_configuration=beside))
 
 
-def _without_demand(asked: Asked) -> Asked:
+def _without_demand(asked: InboundRequest) -> InboundRequest:
     return replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
 
 
-def _schemas(asked: Asked) -> Asked:
+def _schemas(asked: InboundRequest) -> InboundRequest:
     tools = tuple(replace(tool, input_schema=tool_schema(tool.input_schema or {})) for tool in asked.options.tools)
     return replace(asked, options=replace(asked.options, tools=tools))
 

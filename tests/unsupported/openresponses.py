@@ -35,7 +35,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import ResponsePart
 
 __all__ = ["UNSUPPORTED"]
@@ -220,7 +220,7 @@ _RESPONSE: Final = (
 # ---- requests ----
 
 
-def _options(asked: Asked) -> Asked:
+def _options(asked: InboundRequest) -> InboundRequest:
     named = {OPTION_NAMES.get(name, name): value for name, value in asked.options.model_options.items()}
     kept = {name: value for name, value in named.items() if name not in NOT_OPTIONS and value is not None}
     return replace(asked, options=replace(asked.options, model_options=kept))

@@ -18,7 +18,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOptions, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
 from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import Protocol, WireEvent, WireRequest
@@ -221,7 +221,7 @@ SAID: list[StreamOutput] = [
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_provider_reports_a_document_like_a_stream(name: str):
     protocol = PROTOCOLS[name]
-    body = Asked("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
+    body = InboundRequest("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
     status, written = write_document(protocol, body, SAID, Reply("resp_1", 1))
 
     async def test() -> None:
@@ -243,7 +243,7 @@ def test_a_provider_reports_a_document_like_a_stream(name: str):
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_provider_falls_back_from_a_document_that_says_that_the_model_is_overloaded(name: str):
     protocol = PROTOCOLS[name]
-    asked_for = Asked("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
+    asked_for = InboundRequest("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
     failure = UpstreamFailureError("busy", provider_code="overloaded")
     status, failed = write_document(
         protocol, asked_for, [Finish(Outcome.FAILED, error=failure, response_id="resp_1")], Reply("resp_1", 1)

@@ -11,13 +11,13 @@ from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedRequest
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.protocol import Protocol
 
 __all__ = ["asked_of", "tools_asked"]
 
 
-def asked_of(request: RecordedRequest, row: Protocol) -> Asked | None:
+def asked_of(request: RecordedRequest, row: Protocol) -> InboundRequest | None:
     """What a request asks for; None where it cannot be read as one of the protocol.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked, Reply
+from partstream.outputs import InboundRequest, Reply
 from partstream.testing.directives import parse_choices
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send
@@ -58,7 +58,7 @@ def answer_stream(
         messages: The conversation that it answers.
         options: The tools and options of the request.
     """
-    asked = Asked("scripted", tuple(messages), options or RequestOptions())
+    asked = InboundRequest("scripted", tuple(messages), options or RequestOptions())
     assert protocol.write_response is not None  # noqa: S101 - checked where the target is made
     writes = protocol.write_response()
     writer = writes.open(asked, Reply("conformance", _CREATED_AT, argument_size=_ARGUMENT_SIZE))
@@ -75,7 +75,7 @@ def answer_stream(
 def form_of(protocol: Protocol) -> StreamForm:
     """The form of a stream of a protocol that answers can be written in."""
     assert protocol.write_response is not None  # noqa: S101 - checked where the target is made
-    return protocol.write_response().stream_form(Asked("scripted", (), RequestOptions()))
+    return protocol.write_response().stream_form(InboundRequest("scripted", (), RequestOptions()))
 
 
 def framed(events: Iterable[WireEvent], form: StreamForm) -> Iterator[Send]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.messages import Role
-from partstream.outputs import Asked, Finish, Outcome
+from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import Performance
 from partstream.testing.asked import user_text
@@ -193,7 +193,7 @@ class Script:
         turn = max(_answers_in(messages) - self.answers_before, 0)
         return self.answers[min(turn, len(self.answers) - 1)]
 
-    def perform(self, asked: Asked) -> Performance:
+    def perform(self, asked: InboundRequest) -> Performance:
         """The answer to a request as the upstream of a sandwich gives it."""
         answer = self.answer_to(asked.messages)
         outputs = iter((*answer.parts(asked.messages), answer.finish()))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from partstream.hub.pricing import ChargedPrice
     from partstream.hub.rate_limits import RatePass
     from partstream.hub.store.values import LedgerRow
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.serving.admission import AnswerRequest, Reported
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel
@@ -155,7 +155,7 @@ class HubAdmission:
         return await worker.reserve(begun, bound.needs(rules)), bound
 
     @staticmethod
-    def _bound(asked: Asked, model: CataloguedModel, price: ChargedPrice | None) -> RequestBound:
+    def _bound(asked: InboundRequest, model: CataloguedModel, price: ChargedPrice | None) -> RequestBound:
         information = model.information
         wanted, most = asked_output(asked), information.max_output_tokens
         output = most if wanted is None else min(wanted, most)
@@ -187,7 +187,7 @@ def _limits(asking: Asking) -> list[tuple[Owner, RateLimits]]:
 
 def _within(
     request: AnswerRequest, reservation: Reservation, rules: tuple[BudgetRule, ...], bound: RequestBound
-) -> tuple[Asked, Reported | None]:
+) -> tuple[InboundRequest, Reported | None]:
     """The request with a limit that its reservation covers, and what looks at the parts of its answer.
 
     The limit that is sent is the one that is reserved, under a name that every upstream understands. Some upstreams

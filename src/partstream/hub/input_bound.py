@@ -18,7 +18,7 @@ from partstream.tokens.counting.count import CountSource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart
     from partstream.tokens.counting.counters import Counters
 
@@ -37,7 +37,7 @@ _MARGIN: Final = 1.05
 """What a server adds to the text that a tokenizer counts, beside the tokens above."""
 
 
-def wide_bound(family: str, asked: Asked) -> int:
+def wide_bound(family: str, asked: InboundRequest) -> int:
     """The most tokens of a request by its bytes; takes microseconds.
 
     Args:
@@ -55,7 +55,7 @@ def wide_bound(family: str, asked: Asked) -> int:
     return total + _of_format(asked)
 
 
-def close_bound(family: str, asked: Asked, counters: Counters) -> int | None:
+def close_bound(family: str, asked: InboundRequest, counters: Counters) -> int | None:
     """The most tokens of a request by a tokenizer of its model; None where there is none, or something is estimated.
 
     Args:
@@ -74,12 +74,12 @@ def close_bound(family: str, asked: Asked, counters: Counters) -> int | None:
     return min(math.ceil(text * _MARGIN) + _REQUEST + _around(asked) + _of_format(asked), wide_bound(family, asked))
 
 
-def _around(asked: Asked) -> int:
+def _around(asked: InboundRequest) -> int:
     tools = asked.options.tools
     return _MESSAGE * len(asked.messages) + (_TOOLS + _TOOL * len(tools) if tools else 0)
 
 
-def _of_format(asked: Asked) -> int:
+def _of_format(asked: InboundRequest) -> int:
     """The bytes of the options: some, such as the schema of the answer, become a part of the prompt."""
     return _length(dumps(dict(asked.options.model_options)))
 

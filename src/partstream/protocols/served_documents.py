@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["DocumentAnswer", "ServedDocument", "ServedModel"]
@@ -69,7 +69,7 @@ class ServedDocument:
     path: str
     answer: DocumentAnswer
     is_meant: Callable[[Mapping[str, str]], bool] = _everybody
-    counts: Callable[[WireRequest], Asked] | None = None
+    counts: Callable[[WireRequest], InboundRequest] | None = None
 
     @property
     def is_for_everybody(self) -> bool:

@@ -11,7 +11,7 @@ from partstream.protocols.served_failures import plain_reply
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.outputs import Asked, Reply, ResponseWriter
+    from partstream.outputs import InboundRequest, Reply, ResponseWriter
     from partstream.protocols.served_documents import ServedDocument
     from partstream.protocols.served_failures import FailedReply, ServedFailure
     from partstream.protocols.served_sockets import ServedSocket
@@ -33,7 +33,7 @@ class ReadRequest:
         socket: The WebSocket at the same paths; None for a wire without one.
     """
 
-    read: Callable[[WireRequest], Asked]
+    read: Callable[[WireRequest], InboundRequest]
     paths: tuple[str, ...] = ()
     socket: ServedSocket | None = None
 
@@ -90,14 +90,14 @@ class WriteResponse:
         further: Further endpoints where a model answers.
     """
 
-    open: Callable[[Asked, Reply], ResponseWriter]
+    open: Callable[[InboundRequest, Reply], ResponseWriter]
     frame: Callable[[WireEvent], bytes]
     document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
     error: Callable[[int, str], WireEvent]
     end_of_stream: bytes = b""
     content_type: str = _EVENT_STREAM
     documents: tuple[ServedDocument, ...] = ()
-    form_of: Callable[[Asked], StreamForm] | None = None
+    form_of: Callable[[InboundRequest], StreamForm] | None = None
     base_paths: tuple[str, ...] = ("/v1",)
     fail: Callable[[ServedFailure], FailedReply] | None = None
     request_id_header: str = "x-request-id"
@@ -111,7 +111,7 @@ class WriteResponse:
         """The reply that tells a client of a failure."""
         return plain_reply(self.error, failure) if self.fail is None else self.fail(failure)
 
-    def stream_form(self, asked: Asked) -> StreamForm:
+    def stream_form(self, asked: InboundRequest) -> StreamForm:
         """The form of the stream that answers a request."""
         if self.form_of is not None:
             return self.form_of(asked)

@@ -19,7 +19,7 @@ from partstream.protocols.reader import StreamReader
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.protocol import Protocol, WireEvent, WireRequest, WriteResponse
 
 __all__ = [
@@ -50,7 +50,7 @@ class MissingCornerError(CallerError):
 
 def write_question(
     protocol: Protocol,
-    asked: Asked,
+    asked: InboundRequest,
     settings: RequestSettings = RequestSettings(),  # noqa: B008 - immutable
     *,
     upstream: str = "",
@@ -75,7 +75,7 @@ def write_question(
     return corner.write(prepared.request(corner.carries))
 
 
-def read_question(protocol: Protocol, request: WireRequest) -> Asked:
+def read_question(protocol: Protocol, request: WireRequest) -> InboundRequest:
     """Reads a request from the wire.
 
     Raises:
@@ -87,7 +87,9 @@ def read_question(protocol: Protocol, request: WireRequest) -> Asked:
     return protocol.read_request().read(request)
 
 
-def write_answer(protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> list[WireEvent]:
+def write_answer(
+    protocol: Protocol, asked: InboundRequest, outputs: Iterable[StreamOutput], reply: Reply
+) -> list[WireEvent]:
     """Writes all events of an answer.
 
     Raises:
@@ -108,7 +110,7 @@ def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
 
 
 def write_document(
-    protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply
+    protocol: Protocol, asked: InboundRequest, outputs: Iterable[StreamOutput], reply: Reply
 ) -> tuple[int, WireEvent]:
     """Writes an answer as one document: HTTP status and JSON.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.messages import ChatMessage
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import ResponsePart
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
@@ -46,7 +46,7 @@ class AnswerRequest:
 
     caller: Caller
     model: CataloguedModel
-    asked: Asked
+    asked: InboundRequest
     wire: str
     client: RequestClient
     request_id: str
@@ -80,7 +80,7 @@ class EndedAnswer:
     """
 
     observation: AnswerObservation
-    asked: Asked
+    asked: InboundRequest
     was_asked: bool
     usage: Usage | None
     kept: tuple[UsageRow, ...]
@@ -117,7 +117,7 @@ class Admitted:
         permit: The leave for it.
     """
 
-    asked: Asked
+    asked: InboundRequest
     model: CataloguedModel
     permit: Permit
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
     from partstream.messages import ChatMessage
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import ResponsePart
     from partstream.serving.admission import Reported, StopAnswer
     from partstream.serving.current_answer import CurrentAnswer
@@ -117,7 +117,7 @@ class RunningAnswer:
     def __init__(
         self,
         model: CataloguedModel,
-        asked: Asked,
+        asked: InboundRequest,
         reply: AnswerReply,
         outlet: Outlet,
         settings: ServingSettings,

@@ -33,7 +33,7 @@ from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.served_state import Earlier, ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.admission import Permit
@@ -98,7 +98,7 @@ class AnswerRun:
         self._recall = recall
         self._time = time.time()
         self._started = asyncio.get_running_loop().time()
-        self._asked: Asked | None = None
+        self._asked: InboundRequest | None = None
         self._current: CurrentAnswer | None = None
         self._trace: AnswerTrace | None = None
         self._permit: Permit | None = None
@@ -152,7 +152,7 @@ class AnswerRun:
         finally:
             self._settle()
 
-    async def count(self, asked: Asked) -> int:
+    async def count(self, asked: InboundRequest) -> int:
         """Counts the tokens of a request, of which no answer is wanted.
 
         Args:
@@ -177,7 +177,7 @@ class AnswerRun:
         self,
         wire: WireRequest,
         remembered: Remembered,
-        asked: Asked,
+        asked: InboundRequest,
         model: CataloguedModel,
         deliver: Deliver,
         client_leaves: Callable[[], Awaitable[None]],
@@ -224,7 +224,7 @@ class AnswerRun:
                 end = answer.end()
                 capture.end(_outcome(end), end.error)
 
-    def _read(self, remembered: Remembered) -> Asked:
+    def _read(self, remembered: Remembered) -> InboundRequest:
         """What is asked. An error names a place in the request as it came, not behind what it continues."""
         reads = self.endpoint.reads
         try:
@@ -234,7 +234,7 @@ class AnswerRun:
                 reads.read(remembered.own)
             raise
 
-    def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: Asked) -> RecordedOutlet | None:
+    def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: InboundRequest) -> RecordedOutlet | None:
         """The outlet of an answer that the store or a socket remembers."""
         state = self._state.remembering(self.endpoint)
         if state is None or not (remembered.is_kept or self._recall is not None):
@@ -278,7 +278,9 @@ class AnswerRun:
 
     # ---- its admission ----
 
-    def _answer_request(self, model: CataloguedModel, asked: Asked, *, is_count: bool = False) -> AnswerRequest:
+    def _answer_request(
+        self, model: CataloguedModel, asked: InboundRequest, *, is_count: bool = False
+    ) -> AnswerRequest:
         client = self._begin_current().client
         wire, request = self.endpoint.protocol.name, self._request
         return AnswerRequest(self.caller, model, asked, wire, client, request.request_id, request.headers, is_count)
@@ -394,13 +396,13 @@ def _leave(answer: RunningAnswer, outgoing: Outgoing, recorded: RecordedOutlet |
     outgoing.close()
 
 
-def _in_words_of(wire: str, asked: Asked) -> Asked:
+def _in_words_of(wire: str, asked: InboundRequest) -> InboundRequest:
     """The request with the name of the wire whose words its options are in, for servers that speak another one."""
     options = asked.options
     return replace(asked, options=replace(options, model_options={**options.model_options, ASKED_IN: wire}))
 
 
-def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> None:
+def _say_unmapped(asked: InboundRequest, state: ServedState | None, request_id: str) -> None:
     """Says in the log what of a request has no place here: the names and how often, never a value."""
     understood = frozenset() if state is None else state.fields
     names = [name for name in asked.unmapped if name not in understood]
@@ -411,7 +413,7 @@ def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> N
         _logger.info("request %s holds what has no place here: %s%s", request_id, counts, more)
 
 
-def _ended(observation: AnswerObservation, asked: Asked, end: AnswerEnd | None) -> EndedAnswer:
+def _ended(observation: AnswerObservation, asked: InboundRequest, end: AnswerEnd | None) -> EndedAnswer:
     if end is None:
         return EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
     return EndedAnswer(observation, asked, end.was_asked, end.usage, end.kept, end.answer, end.length)

@@ -18,7 +18,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart
 
 if TYPE_CHECKING:
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
 
 __all__ = ["KNOWN_CLIENTS", "AnswerKind", "ClientClass", "KnownClient", "RequestClient", "client_of"]
 
@@ -137,7 +137,7 @@ _MOST_USER_AGENT: Final = 400
 """The most characters of a user agent that are read."""
 
 
-def client_of(headers: Mapping[str, str], asked: Asked | None = None) -> RequestClient:
+def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -> RequestClient:
     """The client that sent a request.
 
     Args:
@@ -165,7 +165,7 @@ def client_of(headers: Mapping[str, str], asked: Asked | None = None) -> Request
     return RequestClient(name, version, session=_first_id(headers, _SESSION_OF_ANYBODY), retry=retry)
 
 
-def _asks_for_title(known: KnownClient, asked: Asked) -> bool:
+def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:
     """Whether a request is for a title; looks at the first words of the system message."""
     if known.title is None or asked.options.tools:
         return False
@@ -176,7 +176,7 @@ def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((found for name in names if (found := _as_id(headers.get(name))) is not None), None)
 
 
-def _turn_id(headers: Mapping[str, str], name: str, asked: Asked | None) -> str | None:
+def _turn_id(headers: Mapping[str, str], name: str, asked: InboundRequest | None) -> str | None:
     """The id of the turn in a header with a JSON object, or in the field of the body with the same content."""
     in_header = _turn_in(headers.get(name, ""))
     if in_header is not None or asked is None:

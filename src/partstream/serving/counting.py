@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.provider import LanguageModelChatInformation
     from partstream.serving.models import CataloguedModel
 
@@ -43,7 +43,7 @@ class RequestCounter(Protocol):
         ...
 
 
-async def counted_request(model: CataloguedModel, asked: Asked, token: CancellationToken) -> int:
+async def counted_request(model: CataloguedModel, asked: InboundRequest, token: CancellationToken) -> int:
     """The tokens of a request: as the provider counts it, else of its messages as it counts those, and of its tools."""
     provider = model.provider
     if isinstance(provider, RequestCounter):
@@ -59,7 +59,7 @@ async def counted_request(model: CataloguedModel, asked: Asked, token: Cancellat
 
 
 async def counted_usage(
-    model: CataloguedModel, asked: Asked, answer: ChatMessage, length: float, token: CancellationToken
+    model: CataloguedModel, asked: InboundRequest, answer: ChatMessage, length: float, token: CancellationToken
 ) -> Usage:
     """The tokens of an answer whose provider reported none.
 

@@ -13,7 +13,7 @@ from partstream.serving.failures import failure_of
 from partstream.serving.outgoing import Head
 
 if TYPE_CHECKING:
-    from partstream.outputs import Asked, Finish, Reply
+    from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import ResponsePart
     from partstream.protocols.protocol import StreamForm, WireEvent, WriteResponse
     from partstream.protocols.served_failures import ServedFailure
@@ -75,7 +75,7 @@ class StreamReply:
     def __init__(
         self,
         writes: WriteResponse,
-        asked: Asked,
+        asked: InboundRequest,
         reply: Reply,
         outlet: Outlet,
         request_id: str,
@@ -157,7 +157,9 @@ class DocumentReply:
 
     __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
 
-    def __init__(self, writes: WriteResponse, asked: Asked, reply: Reply, outlet: Outlet, request_id: str) -> None:
+    def __init__(
+        self, writes: WriteResponse, asked: InboundRequest, reply: Reply, outlet: Outlet, request_id: str
+    ) -> None:
         self._writes = writes
         self._request_id = request_id
         self._writer = writes.open(asked, reply)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Asked, Reply
+    from partstream.outputs import InboundRequest, Reply
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.endpoints import Endpoint
 
@@ -28,7 +28,7 @@ class ServingRules:
         corrects_paths: Whether a path is understood that has `/v1` once too often or not at all.
     """
 
-    admit: Callable[[Endpoint, WireRequest, Asked], object] | None = None
+    admit: Callable[[Endpoint, WireRequest, InboundRequest], object] | None = None
     identify: Callable[[WireRequest], Reply] | None = None
     remembers: bool = True
     corrects_paths: bool = True

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from partstream.bundles.exchange import RecordedExchange
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.endpoints import Endpoint
     from partstream.testing.prompt_cache import PromptCache
@@ -121,7 +121,7 @@ class Admission:
         self._cache = cache
         self._recordings: tuple[_Recording, ...] = ()
         self.replay(replay, replay_pace)
-        self.perform: Callable[[Asked], Performance] | None = None
+        self.perform: Callable[[InboundRequest], Performance] | None = None
 
     def replay(self, replay: Path | Sequence[RecordedExchange] | None, pace: float) -> None:
         """Answers requests from now on with a recording, from its first exchange on; with None, plays scenarios again.
@@ -134,7 +134,7 @@ class Admission:
         self._recordings = () if replay is None else _read(replay, pace)
         self._answered = Counter[str]()
 
-    def admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
+    def admit(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
         """Refuses a request, or plans its reply.
 
         Args:
@@ -154,7 +154,7 @@ class Admission:
         except CallerError as error:  # it asks for a scenario, a fault or a pace that there is not
             raise RefusedRequestError(str(error)) from error
 
-    def _admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
+    def _admit(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
         _check(endpoint, request, asked)
         if self.perform is not None:
             self._plan(endpoint, request, asked, self.perform(asked))
@@ -193,7 +193,7 @@ class Admission:
         self._answered[name] += 1
         return fitting[min(self._answered[name], len(fitting)) - 1]
 
-    def _plan(self, endpoint: Endpoint, request: WireRequest, asked: Asked, performance: Performance) -> None:
+    def _plan(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest, performance: Performance) -> None:
         current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
         prompt = self._billed(endpoint, request)
         outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)
@@ -227,7 +227,7 @@ class Admission:
 
 def _planned(
     endpoint: Endpoint,
-    asked: Asked,
+    asked: InboundRequest,
     outputs: Outputs,
     faults: tuple[NamedValue, ...],
     pace: float,
@@ -251,7 +251,7 @@ def reply_of(request: WireRequest) -> Reply:
     return Reply(identity, int(current.now), ARGUMENT_SIZE)
 
 
-def _check(endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
+def _check(endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
     """Refuses a request as a real server of the protocol does.
 
     Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.messages import ChatMessage
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.testing.vendors.vendor import ThoughtfulCall
 
 __all__ = ["check_calls", "check_request", "check_signatures", "check_signed_state"]
@@ -25,7 +25,7 @@ _STORED: Final = "previous_response_id"
 """The field of a request that continues a stored response: its results may belong to calls in that response."""
 
 
-def check_request(asked: Asked) -> None:
+def check_request(asked: InboundRequest) -> None:
     """Refuses invalid requests.
 
     Raises:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFailureError
-from partstream.outputs import Asked, Finish, Outcome
+from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import ThinkingPart
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.serving.models import CataloguedModel, served_model
@@ -68,7 +68,7 @@ class ReplayProvider(ScriptedProvider):
     ) -> int:
         """Counts by the token rule of the scripted model, as the usage of an answer does."""
         del token
-        return count_prompt(Asked(model.id, tuple(messages), options)).all
+        return count_prompt(InboundRequest(model.id, tuple(messages), options)).all
 
     async def provide_language_model_chat_response(
         self,

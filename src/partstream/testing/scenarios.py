@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.messages import Tool
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import ResponsePart
     from partstream.testing.asked import ToolOutput
 
@@ -41,7 +41,7 @@ Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
 class Scenario(Protocol):
     """Answers a request; `value` is the text after the scenario's name, or empty."""
 
-    def __call__(self, asked: Asked, value: str, /) -> Outputs:
+    def __call__(self, asked: InboundRequest, value: str, /) -> Outputs:
         """The answer.
 
         Raises:
@@ -95,12 +95,12 @@ _CALLED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL
 # ---- one function a scenario ----
 
 
-def _text(asked: Asked, value: str) -> Outputs:
+def _text(asked: InboundRequest, value: str) -> Outputs:
     yield from _says("Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time.")
     yield _STOPPED
 
 
-def _thinking(asked: Asked, value: str) -> Outputs:
+def _thinking(asked: InboundRequest, value: str) -> Outputs:
     yield from _thinks(
         "**Working it out**\n\nSix times seven is the same as six times five plus six times two: 30 + 12."
     )
@@ -108,17 +108,17 @@ def _thinking(asked: Asked, value: str) -> Outputs:
     yield _STOPPED
 
 
-def _thinking_only(asked: Asked, value: str) -> Outputs:
+def _thinking_only(asked: InboundRequest, value: str) -> Outputs:
     yield from _thinks("I think, and think, and find nothing that is worth saying.")
     yield _STOPPED
 
 
-def _refusal(asked: Asked, value: str) -> Outputs:
+def _refusal(asked: InboundRequest, value: str) -> Outputs:
     yield from _says("I am sorry, but I can't help with that.")
     yield _STOPPED
 
 
-def _empty(asked: Asked, value: str) -> Outputs:
+def _empty(asked: InboundRequest, value: str) -> Outputs:
     yield _STOPPED
 
 
@@ -128,7 +128,7 @@ _INCOMPLETE: Final = {
 }
 
 
-def _incomplete(asked: Asked, value: str) -> Outputs:
+def _incomplete(asked: InboundRequest, value: str) -> Outputs:
     reason = value or next(iter(_INCOMPLETE))
     if reason not in _INCOMPLETE:
         raise UnknownScenarioError(f"incomplete={value}", f"incomplete=REASON, one of {', '.join(_INCOMPLETE)}")
@@ -136,7 +136,7 @@ def _incomplete(asked: Asked, value: str) -> Outputs:
     return iter((*_says("This answer stops in the middle of"), finish))
 
 
-def _failed(asked: Asked, value: str) -> Outputs:
+def _failed(asked: InboundRequest, value: str) -> Outputs:
     yield from _says("This answer begins well, and then")
     error = UpstreamFailureError("The model broke while it was answering.", provider_code="server_error")
     yield Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), error=error)
@@ -154,7 +154,7 @@ _SOURCED: Final = (
 """Sentences, each with the title and the URL of its source."""
 
 
-def _citations(asked: Asked, value: str) -> Outputs:
+def _citations(asked: InboundRequest, value: str) -> Outputs:
     said = 0
     for sentence, title, url in _SOURCED:
         yield from _says(sentence)
@@ -170,7 +170,7 @@ _SECTION: Final = (
 )
 
 
-def _long(asked: Asked, value: str) -> Outputs:
+def _long(asked: InboundRequest, value: str) -> Outputs:
     count = whole_number(value, MAX_LONG_PIECES) if value else DEFAULT_LONG_PIECES
     if not count:
         raise UnknownScenarioError(f"long={value:.40}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
@@ -184,14 +184,14 @@ def _sections(count: int) -> Outputs:
     yield _STOPPED
 
 
-def _image_echo(asked: Asked, value: str) -> Outputs:
+def _image_echo(asked: InboundRequest, value: str) -> Outputs:
     images = new_images(asked.messages)
     lines = [f"{number}. {image}" for number, image in enumerate(images, start=1)]
     yield from _says(f"I see {len(images)} image(s):\n" + "\n".join(lines) if images else "I see no image.")
     yield _STOPPED
 
 
-def _tools(asked: Asked, value: str) -> Outputs:
+def _tools(asked: InboundRequest, value: str) -> Outputs:
     """First round: thinking, text and parallel calls. Second round: an answer made from the tools' results.
 
     With a number, so many rounds of calls come first, as in the session of an agent: `scenario:tools=20`.
@@ -202,7 +202,7 @@ def _tools(asked: Asked, value: str) -> Outputs:
     return _work(asked, rounds) if value else _look_up(asked)
 
 
-def _look_up(asked: Asked) -> Outputs:
+def _look_up(asked: InboundRequest) -> Outputs:
     calls: tuple[AskedCall, ...] = ()
     if outputs := tool_outputs(asked.messages):
         yield from _says(_report(outputs))
@@ -216,7 +216,7 @@ def _look_up(asked: Asked) -> Outputs:
     yield _CALLED if calls else _STOPPED
 
 
-def _work(asked: Asked, rounds: int) -> Outputs:
+def _work(asked: InboundRequest, rounds: int) -> Outputs:
     """The next round of an agent's session: it depends on how many there were since the user spoke."""
     done = rounds_of_calls(asked.messages)
     calls = _calls_of_round(asked, done) if done < rounds and asked.options.tools else ()
@@ -246,7 +246,7 @@ _WIDE_ROUNDS: Final = 10
 _WIDE: Final = 12
 
 
-def _calls_of_round(asked: Asked, done: int) -> tuple[AskedCall, ...]:
+def _calls_of_round(asked: InboundRequest, done: int) -> tuple[AskedCall, ...]:
     """One to three calls, now and then many; of the offered tools in turn, each with arguments of its own."""
     tools = asked.options.tools
     count = _WIDE if done % _WIDE_ROUNDS == _WIDE_ROUNDS - 1 else 1 + done % _PARALLEL
@@ -263,7 +263,7 @@ def _report(outputs: Iterable[ToolOutput]) -> str:
     return "Here is what I found:\n\n" + "\n".join(lines)
 
 
-def _chosen_calls(asked: Asked) -> tuple[AskedCall, ...]:
+def _chosen_calls(asked: InboundRequest) -> tuple[AskedCall, ...]:
     """Two calls with different arguments: of the first two tools, or twice of the only tool."""
     tools = (asked.options.tools * 2)[:2]
     # Places in the question ("the weather in Lisbon") come first, then two default places.

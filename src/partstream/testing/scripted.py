@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
-from partstream.outputs import Asked, Finish
+from partstream.outputs import Finish, InboundRequest
 from partstream.parts import ToolCallPart
 from partstream.provider import (
     DrainingProgress,
@@ -76,7 +76,7 @@ def find_choice(text: str) -> NamedValue:
     return choices[0]
 
 
-def choose_scenario(asked: Asked, default: NamedValue) -> NamedValue:
+def choose_scenario(asked: InboundRequest, default: NamedValue) -> NamedValue:
     """The scenario for a request: the one in the last user text, else the one named like the model, else `default`."""
     named = read_scenario(user_text(asked.messages))
     if named is not None:
@@ -84,7 +84,7 @@ def choose_scenario(asked: Asked, default: NamedValue) -> NamedValue:
     return NamedValue(asked.model) if asked.model in SCENARIOS else default
 
 
-def play(scenario: NamedValue, asked: Asked, identity: str, prompt: PromptTokens | None = None) -> Outputs:
+def play(scenario: NamedValue, asked: InboundRequest, identity: str, prompt: PromptTokens | None = None) -> Outputs:
     """The answer of a scenario, made on demand: parts, then a `Finish` with usage and price.
 
     Args:
@@ -99,7 +99,7 @@ def play(scenario: NamedValue, asked: Asked, identity: str, prompt: PromptTokens
     return dressed(find_scenario(scenario.name)(asked, scenario.value), asked, identity, prompt)
 
 
-def dressed(outputs: Outputs, asked: Asked, identity: str, prompt: PromptTokens | None = None) -> Outputs:
+def dressed(outputs: Outputs, asked: InboundRequest, identity: str, prompt: PromptTokens | None = None) -> Outputs:
     """An answer with what scenarios leave out: unique call ids, signatures, usage and price; see :func:`play`."""
     whole = signed(_with_call_ids(outputs, identity), asked.model)
     return _with_costs(whole, asked, identity, prompt or count_prompt(asked))
@@ -118,7 +118,7 @@ def _with_call_ids(outputs: Outputs, identity: str) -> Outputs:
             yield output
 
 
-def _with_costs(outputs: Outputs, asked: Asked, identity: str, prompt: PromptTokens) -> Outputs:
+def _with_costs(outputs: Outputs, asked: InboundRequest, identity: str, prompt: PromptTokens) -> Outputs:
     answer = AnswerTokens()
     for output in outputs:
         if isinstance(output, Finish):
@@ -171,7 +171,7 @@ class ScriptedProvider(LanguageModelChatProvider):
             UnknownScenarioError: The scenario or its value is unknown.
             UpstreamFailureError: The scenario ends with this error.
         """
-        asked = Asked(model.id, tuple(messages), options)
+        asked = InboundRequest(model.id, tuple(messages), options)
         outputs = play(choose_scenario(asked, NamedValue("text")), asked, token_hex(12))
         pace = read_pace(user_text(messages))
         await run_until_cancelled(_report(outputs, progress, self._pace if pace is None else pace), token)

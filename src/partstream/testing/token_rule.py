@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.messages import ChatMessage, Tool
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = [
@@ -67,7 +67,7 @@ def count_tokens(text: str) -> int:
     return _of_bytes(_size(text))
 
 
-def count_prompt(asked: Asked) -> PromptTokens:
+def count_prompt(asked: InboundRequest) -> PromptTokens:
     """The tokens of a request."""
     always = count_tokens("".join(map(_said_of_tool, asked.options.tools)))
     counts = [count_message(message) for message in asked.messages]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedExchange
     from partstream.events import Event
     from partstream.loopback.connection import Limits
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
 
 __all__ = ["Performance", "ReceivedRequest", "ReplayUpstream", "ServedExchange"]
 
@@ -142,7 +142,7 @@ class ReplayUpstream:
             raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
         return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
 
-    def perform(self, performance: Callable[[Asked], Performance] | None) -> None:
+    def perform(self, performance: Callable[[InboundRequest], Performance] | None) -> None:
         """Answers every request from now on with what `performance` makes of it; with None, plays scenarios again.
 
         Nothing in a request changes such an answer, so a program between the asker and the upstream may rewrite all of

@@ -20,7 +20,7 @@ from partstream import (
     chat_model,
 )
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Asked, Reply, StreamOutput
+from partstream.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import read_question, write_answer
 from partstream.protocols.wire_request import WireRequest
@@ -41,7 +41,7 @@ BODY: dict[str, Any] = {
 }
 
 
-def asked(path: str = "/parrot", **changes: Any) -> Asked:
+def asked(path: str = "/parrot", **changes: Any) -> InboundRequest:
     return read_question(AGUI, WireRequest(path, BODY | changes))
 
 
@@ -49,7 +49,9 @@ def asked(path: str = "/parrot", **changes: Any) -> Asked:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_every_event_is_one_that_the_published_models_know(outputs: list[StreamOutput]) -> None:
     for version in ("", "1.0"):
-        events = write_answer(AGUI, Asked("m", (), RequestOptions(), dialect=version), outputs, Reply("i", 1, 9))
+        events = write_answer(
+            AGUI, InboundRequest("m", (), RequestOptions(), dialect=version), outputs, Reply("i", 1, 9)
+        )
         for event in events:
             check_event(event)
         kinds = [event["type"] for event in events]

@@ -12,7 +12,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.reasoning import ITEMS, ORIGIN
 from partstream.conversation.settings import RequestSettings, ToolImages
 from partstream.conversation.state_marker import Origin
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.ag_ui.answers import NOT_RUN
 from partstream.protocols.ag_ui.interrupts import resume_entries
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
@@ -54,7 +54,7 @@ def call(call_id: str, name: str, arguments: str = "{}") -> dict[str, Any]:
 
 @given(asked=requests())
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_every_request_is_one_that_the_published_models_know(asked: Asked) -> None:
+def test_every_request_is_one_that_the_published_models_know(asked: InboundRequest) -> None:
     check_request(dict(write_question(AGUI, asked).body))
 
 

@@ -13,7 +13,7 @@ from ai_sdk import FIXTURES
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Tool, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_gateway.read_prompt import DENIED
 from partstream.protocols.ai_gateway.read_request import read_request
@@ -48,7 +48,7 @@ def request(body: dict[str, Any], version: str = "3") -> WireRequest:
     return WireRequest("/language-model", body, headers(version))
 
 
-def read(*prompt: Any, version: str = "3", **fields: Any) -> Asked:
+def read(*prompt: Any, version: str = "3", **fields: Any) -> InboundRequest:
     return read_request(request({"prompt": list(prompt), **fields}, version))
 
 

@@ -19,7 +19,16 @@ from partstream.errors import (
 )
 from partstream.json_codec import dumps
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions, StreamOutput, Unmapped
+from partstream.outputs import (
+    CitationMode,
+    Finish,
+    InboundRequest,
+    Outcome,
+    Reply,
+    StreamOptions,
+    StreamOutput,
+    Unmapped,
+)
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_gateway.errors import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
@@ -48,8 +57,8 @@ SIGNED_CALL = {"type": "tool-call", "toolCallId": "call_1", "providerOptions": {
 URL = "https://example.com"
 
 
-def asked(version: str = "3", **more: Any) -> Asked:
-    return Asked("made/up", (ChatMessage.user("Hi"),), RequestOptions(), dialect=version, **more)
+def asked(version: str = "3", **more: Any) -> InboundRequest:
+    return InboundRequest("made/up", (ChatMessage.user("Hi"),), RequestOptions(), dialect=version, **more)
 
 
 def write(*outputs: StreamOutput, version: str = "3", size: int | None = None, **more: Any) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.ai_gateway.headers import build_headers
 from partstream.protocols.ai_gateway.read_request import read_request
 from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
@@ -24,7 +24,7 @@ GATEWAY = replace(ORIGIN, model="made/up")
 versions = pytest.mark.parametrize("version", SPECIFICATION_VERSIONS)
 
 
-def _asked(messages: list[ChatMessage], options: RequestOptions, version: int) -> tuple[Asked, dict[str, Any]]:
+def _asked(messages: list[ChatMessage], options: RequestOptions, version: int) -> tuple[InboundRequest, dict[str, Any]]:
     """A request as it is read again, and its body."""
     settings = RequestSettings(own=AIGatewaySettings(specification_version=version))
     request = prepare(GATEWAY, messages, options, settings, "gw-").request()
@@ -67,7 +67,7 @@ def _options(part: Any) -> Any:
     return part.get("providerOptions") if isinstance(part, dict) else None
 
 
-def _items(asked: Asked) -> list[Any]:
+def _items(asked: InboundRequest) -> list[Any]:
     """What goes back to the model, message by message: the last metadata of each lists all of it."""
     last = [
         next((part.metadata for part in reversed(message.content) if _brings(part)), None) for message in asked.messages

@@ -12,7 +12,7 @@ from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
 from conversation.samples import PNG
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, FileMode, Finish, Outcome, Reply, StreamOptions
+from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.recording import read_recording
@@ -76,7 +76,7 @@ PAGES = [(4, "ai-sdk-data"), *((major, "ai-sdk-ui") for major in MAJORS)]
 
 
 def _written(protocol: str, finish: Finish) -> str:
-    asked = Asked("m", (ChatMessage.user("Hi"),), RequestOptions())
+    asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
     events = write_answer(PROTOCOLS[protocol], asked, [*ANSWER, finish], Reply("r", 0, 5))
     return frame_answer(PROTOCOLS[protocol], events).decode()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Reply, StreamOptions, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_lines import CODES
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
@@ -119,7 +119,7 @@ class Writer:
         """The chunks of an answer, a call's arguments in pieces of `size` characters; tokens where it says none."""
         *parts, finish = answer
         assert isinstance(finish, Finish)
-        asked = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect=self.dialect)
+        asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect=self.dialect)
         outputs = [*parts, replace(finish, usage=finish.usage or SPENT)]
         return write_answer(PROTOCOLS[self.written], asked, outputs, Reply("r", 0, size))
 

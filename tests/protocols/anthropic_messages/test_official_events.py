@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from conversation.samples import WEATHER
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Reply
+from partstream.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import write_answer
@@ -15,7 +15,7 @@ from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.scripted import play
 
-ASKED = Asked("m", (ChatMessage.user("The weather in Lisbon?"),), RequestOptions(tools=(WEATHER,)))
+ASKED = InboundRequest("m", (ChatMessage.user("The weather in Lisbon?"),), RequestOptions(tools=(WEATHER,)))
 
 
 def test_every_event_and_every_document_is_one_of_the_official_types() -> None:

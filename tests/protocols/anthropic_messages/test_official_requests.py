@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 
 from conversation.samples import user
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import write_question
 from protocols.answers import requests
@@ -37,7 +37,7 @@ def test_a_request_is_valid_by_the_official_types(conversation: Any, options: di
 
 @given(asked=requests())
 @settings(max_examples=15)
-def test_any_request_is_valid_by_the_official_types_and_refused_by_nobody(asked: Asked):
+def test_any_request_is_valid_by_the_official_types_and_refused_by_nobody(asked: InboundRequest):
     known = {name: value for name, value in asked.options.model_options.items() if name not in NOT_TYPED}
     asked = replace(asked, options=replace(asked.options, model_options=known))
     request = write_question(PROTOCOLS["anthropic-messages"], asked)

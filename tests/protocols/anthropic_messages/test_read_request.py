@@ -10,7 +10,7 @@ from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role, Tool, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
@@ -22,7 +22,7 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}
 
 
-def read(headers: dict[str, str] | None = None, **body: Any) -> Asked:
+def read(headers: dict[str, str] | None = None, **body: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest("/messages", {"model": "claude", "messages": [HI], **body}, headers or {}))
 
 

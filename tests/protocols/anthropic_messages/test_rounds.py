@@ -14,7 +14,7 @@ from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.answer import AnswerState
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.tool_names import ToolNames
-from partstream.outputs import Asked, Finish, Reply, StreamOptions, StreamOutput, Unmapped
+from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import ResponsePart, TextPart
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
@@ -34,7 +34,7 @@ from upstreams.test_requests import kept
 from upstreams.upstreams import ask, gateway_to, run
 
 MESSAGES = PROTOCOLS["anthropic-messages"]
-ASKED = Asked(
+ASKED = InboundRequest(
     "m",
     (ChatMessage.user("The weather in Lisbon?"),),
     RequestOptions(tools=(WEATHER,)),
@@ -126,7 +126,7 @@ def test_thinking_of_any_server_comes_back_whole_through_a_client_of_this_wire(p
     body = {**asked.body, "messages": [*said, {"role": "user", "content": results_of(parts)}]}
     crossed = read_question(MESSAGES, WireRequest(asked.path, body))
     results = ChatMessage.user([result(part.call_id, "Warm.") for part in parts if isinstance(part, ToolCallPart)])
-    direct = Asked("m", (*ASKED.messages, ChatMessage.assistant(parts), results), crossed.options)
+    direct = InboundRequest("m", (*ASKED.messages, ChatMessage.assistant(parts), results), crossed.options)
     row = PROTOCOLS[protocol]
     expected = write_question(row, direct, upstream=UPSTREAM)
     assert write_question(row, crossed, upstream=UPSTREAM).body == expected.body

@@ -12,7 +12,7 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item, container_item
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
@@ -26,7 +26,7 @@ CITATION = "application/vnd.vscode.citation+json"
 
 
 def written(*outputs: StreamOutput, size: int | None = None, **body: Any) -> list[dict[str, Any]]:
-    asked = Asked("claude", (ChatMessage.user("Hi"),), RequestOptions(), body=body)
+    asked = InboundRequest("claude", (ChatMessage.user("Hi"),), RequestOptions(), body=body)
     writer = WRITE_RESPONSE.open(asked, Reply("identity", 1, size))
     return [event for output in outputs for event in writer.write(output)]
 

@@ -8,14 +8,14 @@ from hypothesis import example, given
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.conversation.media import URI_LIST
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE
 from partstream.protocols.chat_completions.written_document import write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from protocols.answers import answers
 
 OPTIONS = {"stream_options": {"include_usage": True}}
-ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions(), body=OPTIONS)
+ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions(), body=OPTIONS)
 STATE = (
     {"type": "reasoning", "encrypted_content": "x"},
     {"type": "message-field", "reasoning_details": [{"type": "reasoning.text", "text": "Hm.", "index": 0}]},

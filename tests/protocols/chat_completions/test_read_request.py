@@ -12,7 +12,7 @@ from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.chat_completions.read_request import READ_REQUEST
 from partstream.protocols.chat_completions.sealed_state import sealed_entry
 from partstream.protocols.protocol import WireRequest
@@ -22,11 +22,11 @@ URL = "text/uri-list"
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
-def _asked(**body: Any) -> Asked:
+def _asked(**body: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest("/chat/completions", {"model": "small", "messages": [], **body}))
 
 
-def _read(*messages: Any, **body: Any) -> Asked:
+def _read(*messages: Any, **body: Any) -> InboundRequest:
     return _asked(messages=list(messages), **body)
 
 

@@ -11,7 +11,7 @@ from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallP
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamFailureError
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput, Unmapped
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.chat_completions.read_request import READ_REQUEST
 from partstream.protocols.chat_completions.sealed_state import read_sealed
 from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE, frame
@@ -39,7 +39,7 @@ WORDS = {
 }
 
 
-def _asked(**body: Any) -> Asked:
+def _asked(**body: Any) -> InboundRequest:
     whole = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "stream": True, **body}
     return READ_REQUEST.read(WireRequest("/chat/completions", whole))
 

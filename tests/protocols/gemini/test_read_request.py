@@ -8,7 +8,7 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.messages import Role, Tool, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.gemini.read_request import READ_REQUEST
 from partstream.protocols.gemini.sealed_state import made_up_signature, sealed_signature
@@ -18,7 +18,7 @@ from protocols.openresponses.wire import Event
 STREAM = "/models/gemini-3-flash:streamGenerateContent"
 
 
-def ask(*contents: Event, path: str = STREAM, query: str = "alt=sse", **fields: Any) -> Asked:
+def ask(*contents: Event, path: str = STREAM, query: str = "alt=sse", **fields: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest(path, {"contents": list(contents), **fields}, query=query))
 
 
@@ -176,7 +176,7 @@ def test_options_go_on_and_the_level_of_thinking_is_the_effort() -> None:
 # ---- state ----
 
 
-def _metadata(asked: Asked) -> Any:
+def _metadata(asked: InboundRequest) -> Any:
     part = asked.messages[1].content[0]
     assert isinstance(part, ThinkingPart)
     return part.metadata

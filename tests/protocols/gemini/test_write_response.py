@@ -8,7 +8,7 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import UpstreamHTTPError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.sealed_state import is_made_up, read_sealed
@@ -23,8 +23,8 @@ from protocols.openresponses.wire import Event
 DONE = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(9, 325, 334, 4, 302))
 
 
-def asked(model: str = "gemini-2.5-flash", dialect: str = "") -> Asked:
-    return Asked(model, (ChatMessage.user("Hi"),), RequestOptions(), dialect=dialect)
+def asked(model: str = "gemini-2.5-flash", dialect: str = "") -> InboundRequest:
+    return InboundRequest(model, (ChatMessage.user("Hi"),), RequestOptions(), dialect=dialect)
 
 
 def write(*outputs: StreamOutput, model: str = "gemini-2.5-flash", finish: Finish = DONE) -> list[Event]:

@@ -9,7 +9,7 @@ import pytest
 from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.errors import InvalidRequestError, UpstreamFailureError
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.ollama.read_request import READ_REQUEST
 from partstream.protocols.ollama.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import WireRequest
@@ -21,10 +21,10 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ollama.test_write_request import IMAGE
 
 USER = {"role": "user", "content": "Hi"}
-ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions())
+ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
 
 
-def _read(**body: Any) -> Asked:
+def _read(**body: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest("/chat", {"model": "m", "messages": [USER], **body}))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import WireRequest
@@ -18,11 +18,11 @@ from partstream.protocols.protocol import WireRequest
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
 
 
-def _asked(**body: Any) -> Asked:
+def _asked(**body: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest("/responses", body))
 
 
-def _read(*items: Any, **body: Any) -> Asked:
+def _read(*items: Any, **body: Any) -> InboundRequest:
     return _asked(model="small", input=list(items), **body)
 
 

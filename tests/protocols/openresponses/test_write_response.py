@@ -10,7 +10,7 @@ from hypothesis import given
 from openresponses_schema import EVENT_MODELS, validate_event, validate_response
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput, Unmapped
+from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.life import State, strict_step
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.read_response import EVENTS
@@ -26,7 +26,7 @@ FAILED = Finish(Outcome.FAILED, error=UpstreamFailureError("It broke.", provider
 CALL = ToolCallPart("call_1", "get_weather", {"city": "Zürich"})
 
 
-def _asked(**body: Any) -> Asked:
+def _asked(**body: Any) -> InboundRequest:
     return READ_REQUEST.read(WireRequest("/responses", {"model": "small", "input": "Hi"} | body))
 
 

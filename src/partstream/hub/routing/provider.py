@@ -28,7 +28,7 @@ from partstream.hub.routing.failures import blame_of
 from partstream.hub.routing.listing import is_routed, routed_information
 from partstream.hub.routing.selection import Circuits, Selection
 from partstream.hub.routing.upstream_models import UpstreamModels
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.provider import LanguageModelChatProvider
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import current_answer
@@ -181,7 +181,7 @@ class RoutedProvider(LanguageModelChatProvider):
     ) -> int:
         """The tokens of a whole request, as the upstream with the largest share counts them."""
         found = await self._first(model.id)
-        return await counted_request(found, Asked(found.id, tuple(messages), options), token)
+        return await counted_request(found, InboundRequest(found.id, tuple(messages), options), token)
 
     # ---- one attempt ----
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.messages import RequestOptions, Tool
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.ag_ui.asked_messages import read_context, read_messages
 from partstream.protocols.ag_ui.options import EFFORT, chosen_options
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
@@ -33,7 +33,7 @@ _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 
 
-def _read(request: WireRequest) -> Asked:
+def _read(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -51,7 +51,7 @@ def _read(request: WireRequest) -> Asked:
     unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if forwarded and not isinstance(forwarded, dict):
         unmapped["forwardedProps"] = forwarded
-    return Asked(
+    return InboundRequest(
         model=model_in_path(_OF_MODEL, request.path) or optional_text(fields, _MODEL, "forwardedProps"),
         messages=messages if context is None else (context, *messages),
         options=RequestOptions(

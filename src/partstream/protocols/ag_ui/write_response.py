@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Reply, StreamOutput
 
 __all__ = ["WRITE_RESPONSE", "AGUIWriter"]
 
@@ -43,7 +43,7 @@ _INTERNAL: Final = 500
 class AGUIWriter:
     """One run; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._identity = digest_of(reply.identity)
         self._run = {
             "threadId": identifier(asked.body, "threadId") or f"thread_{self._identity}",

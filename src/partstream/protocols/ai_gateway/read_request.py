@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.messages import RequestOptions, Tool, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.ai_gateway.headers import (
     MODEL_HEADER,
     PROTOCOL_VERSION,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["READ_REQUEST", "read_request"]
 
 
-def read_request(request: WireRequest) -> Asked:
+def read_request(request: WireRequest) -> InboundRequest:
     """Reads `POST {base}/language-model`.
 
     Raises:
@@ -68,7 +68,7 @@ def read_request(request: WireRequest) -> Asked:
     effort = body.get("reasoning")
     if body.get("includeRawChunks"):
         unmapped["includeRawChunks"] = True
-    return Asked(
+    return InboundRequest(
         model=headers[MODEL_HEADER],
         messages=read_prompt(body["prompt"], unmapped),
         options=RequestOptions(

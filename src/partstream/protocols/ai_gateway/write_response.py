@@ -31,7 +31,7 @@ from partstream.protocols.protocol import WriteResponse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked, Reply
+    from partstream.outputs import InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
@@ -42,7 +42,7 @@ _HAS_CITATIONS: Final = 4
 """The first version in which the end of a text says which spans its sources stand for; files are tagged since then."""
 
 
-def _start(asked: Asked, _reply: Reply) -> list[Chunk]:
+def _start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
     return [{"type": "stream-start", "warnings": warnings(asked)}]
 
 
@@ -78,7 +78,7 @@ _FORMS: Final = {
 }
 
 
-def _writer(asked: Asked, reply: Reply) -> ChunkWriter:
+def _writer(asked: InboundRequest, reply: Reply) -> ChunkWriter:
     """The writer in the version that the client speaks; who asked over another protocol gets the latest."""
     return ChunkWriter(_FORMS.get(asked.dialect, _FORMS[str(LATEST)]), asked, reply)
 

@@ -9,7 +9,7 @@ from partstream.errors import AdapterUsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.parts import ToolCallPart
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
@@ -65,7 +65,7 @@ def beside(said: Metadata) -> Chunk:
     return {"providerMetadata": dict(said)} if said else {}
 
 
-def warnings(asked: Asked) -> list[Chunk]:
+def warnings(asked: InboundRequest) -> list[Chunk]:
     """The parts of a request that have no place; the provider never sees them."""
     missed = [place for place in asked.unmapped if place not in _OF_EVERY_CLIENT]
     return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]

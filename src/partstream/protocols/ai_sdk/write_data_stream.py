@@ -22,7 +22,7 @@ from partstream.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked, Finish, Reply
+    from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["WRITE_RESPONSE"]
 
 
-def _start(_asked: Asked, reply: Reply) -> list[Chunk]:
+def _start(_asked: InboundRequest, reply: Reply) -> list[Chunk]:
     return [{"type": "step-start", "messageId": f"msg-{reply.identity}"}]
 
 

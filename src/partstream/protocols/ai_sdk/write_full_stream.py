@@ -27,7 +27,7 @@ from partstream.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked, Finish, Reply
+    from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["WRITE_RESPONSE"]
 
 
-def _start(asked: Asked, _reply: Reply) -> list[Chunk]:
+def _start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
     return [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}]
 
 

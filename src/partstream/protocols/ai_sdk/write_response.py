@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.conversation.markers import is_mark
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
-from partstream.outputs import Asked, Finish, Reply, StreamOutput, Unmapped
+from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
@@ -52,7 +52,7 @@ class ChunkForms:
         end: The end, also one that failed.
     """
 
-    start: Callable[[Asked, Reply], list[Chunk]]
+    start: Callable[[InboundRequest, Reply], list[Chunk]]
     open: Callable[[str, str], list[Chunk]]
     delta: Callable[[str, str, str], list[Chunk]]
     close: Callable[[str, str, Metadata, Sequence[Chunk]], list[Chunk]]
@@ -72,7 +72,7 @@ class ChunkWriter:
         reply: What makes the reply unlike another.
     """
 
-    def __init__(self, forms: ChunkForms, asked: Asked, reply: Reply) -> None:
+    def __init__(self, forms: ChunkForms, asked: InboundRequest, reply: Reply) -> None:
         self._forms = forms
         self._asked = asked
         self._reply = reply

@@ -30,7 +30,7 @@ from partstream.protocols.protocol import WriteResponse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.outputs import Asked, Finish, Reply
+    from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
@@ -40,7 +40,7 @@ __all__ = ["WRITE_RESPONSE"]
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
 
 
-def _start(_asked: Asked, _reply: Reply) -> list[Chunk]:
+def _start(_asked: InboundRequest, _reply: Reply) -> list[Chunk]:
     return [{"type": "start"}, {"type": "start-step"}]
 
 

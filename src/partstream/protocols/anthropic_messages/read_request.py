@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["READ_REQUEST", "read_request"]
 
 
-def read_request(request: WireRequest) -> Asked:
+def read_request(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -48,7 +48,7 @@ def read_request(request: WireRequest) -> Asked:
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if conversation := _conversation(request):
         options["_conversationId"] = conversation
-    return Asked(
+    return InboundRequest(
         model=optional_text(body, "model"),
         messages=(*system, *messages),
         options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),

@@ -16,7 +16,7 @@ from partstream.protocols.served_documents import ServedDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.protocol import WireRequest
     from partstream.protocols.served_documents import ServedModel
 
@@ -32,7 +32,7 @@ _PAGE: Final = 1000
 _MODELS: Final = ModelDocuments(_PAGE, (PREFIX,), _SHOWN, "model")
 
 
-def _counted(request: WireRequest) -> Asked:
+def _counted(request: WireRequest) -> InboundRequest:
     for name in _OF_ANSWERS:
         if name in request.body:
             raise RefusedRequestError(f"{name}: Extra inputs are not permitted")

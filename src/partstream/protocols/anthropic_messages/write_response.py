@@ -30,7 +30,7 @@ from partstream.usage import UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Asked, Repeated, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Repeated, Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.usage import FinishReason
 
@@ -40,7 +40,7 @@ __all__ = ["WRITE_RESPONSE", "MessagesWriter", "citation_of", "stop_word"]
 class MessagesWriter:
     """One answer of a server of Anthropic Messages; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._model = asked.model
         self._id = f"msg_{sha256(f'{reply.identity}/msg'.encode()).hexdigest()[:24]}"
         thinking = asked.body.get("thinking")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["READ_REQUEST"]
 
 
-def _read(request: WireRequest) -> Asked:
+def _read(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -47,7 +47,7 @@ def _read(request: WireRequest) -> Asked:
         options.pop("max_tokens", None)  # the older name of the same limit
     if cache_key := optional_text(body, "prompt_cache_key"):
         options["_conversationId"] = cache_key
-    return Asked(
+    return InboundRequest(
         model=optional_text(body, "model"),
         messages=messages,
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),

@@ -31,7 +31,7 @@ from partstream.usage import UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.usage import FinishReason
 
@@ -41,7 +41,7 @@ __all__ = ["WRITE_RESPONSE", "ChatCompletionsWriter", "annotation_of", "finish_w
 class ChatCompletionsWriter:
     """One answer of a server of Chat Completions; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._chunks = Chunks(asked, reply)
         self._calls = WrittenCalls(reply.argument_size)
         self._thinking_state = WrittenState(self._calls)

@@ -13,7 +13,7 @@ from partstream.json_codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.outputs import Asked, Reply
+    from partstream.outputs import InboundRequest, Reply
     from partstream.parts import ToolCallPart
     from partstream.usage import Usage
 
@@ -32,7 +32,7 @@ class Chunks:
 
     __slots__ = ("_chunks", "_head", "_own_usage", "_tells_usage")
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         options = asked.body.get("stream_options")
         wanted = options.get("include_usage") if isinstance(options, dict) else None
         self._own_usage = asked.stream and wanted is True

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts
 from partstream.protocols.gemini.asked_contents import read_contents, read_system
 from partstream.protocols.gemini.asked_fields import camel_case, object_of, text_of
@@ -39,7 +39,7 @@ _READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig"
 """The fields of a body that are no options."""
 
 
-def read_asked(request: WireRequest) -> Asked:
+def read_asked(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -54,7 +54,7 @@ def read_asked(request: WireRequest) -> Asked:
     named = (model_in_path(pattern, request.path) for pattern in PATHS)
     is_stream = request.path.endswith(f":{_STREAM}")
     is_events = parse_qs(request.query).get("alt") == ["sse"]
-    return Asked(
+    return InboundRequest(
         model=next(filter(None, named), "").removeprefix("models/"),
         messages=messages,
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),

@@ -14,7 +14,7 @@ from partstream.protocols.served_documents import ServedDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.outputs import Asked
+    from partstream.outputs import InboundRequest
     from partstream.protocols.served_documents import ServedModel
     from partstream.protocols.wire_request import WireRequest
 
@@ -68,7 +68,7 @@ def _entry(model: ServedModel) -> dict[str, Any]:
     }
 
 
-def _counted(request: WireRequest) -> Asked:
+def _counted(request: WireRequest) -> InboundRequest:
     """The request that is counted: `contents`, or the whole request in `generateContentRequest`."""
     model_id = model_in_path(_COUNT, request.path) or ""
     body: Mapping[str, Any] = request.body.get("generateContentRequest") or request.body

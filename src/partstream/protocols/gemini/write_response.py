@@ -34,7 +34,7 @@ from partstream.usage import UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.usage import FinishReason
 
@@ -44,7 +44,7 @@ __all__ = ["WRITE_RESPONSE", "GeminiWriter", "file_part", "finish_word", "ground
 class GeminiWriter:
     """One answer of a Gemini server; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {
             "modelVersion": asked.model,
             "responseId": sha256(f"{reply.identity}/gemini".encode()).hexdigest()[:24],
@@ -185,7 +185,7 @@ _EVENTS: Final = StreamForm(frame)
 _ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; charset=UTF-8")
 
 
-def _form_of(asked: Asked) -> StreamForm:
+def _form_of(asked: InboundRequest) -> StreamForm:
     """Events; without `alt=sse`, the elements of one array (docs/wires/gemini.md#framing)."""
     return _ARRAY if asked.dialect == ARRAY else _EVENTS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.messages import RequestOptions, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
@@ -27,7 +27,7 @@ __all__ = ["READ_REQUEST", "read_think"]
 _NONE: Final = "none"
 
 
-def _read(request: WireRequest) -> Asked:
+def _read(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -43,7 +43,7 @@ def _read(request: WireRequest) -> Asked:
     fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
     chosen = {name: value for name, value in (options | fields).items() if value is not None}
     configuration = {"reasoningEffort": effort, "contextSize": window}
-    return Asked(
+    return InboundRequest(
         model=optional_text(body, "model"),
         messages=read_messages(body.get("messages"), counts),
         options=RequestOptions(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Reply, StreamOutput
     from partstream.usage import Usage
 
 __all__ = ["NO_REASON", "WRITE_RESPONSE", "OllamaWriter", "finish_word", "is_picture"]
@@ -42,7 +42,7 @@ _TEXTS: Final = ("content", "thinking")
 class OllamaWriter:
     """One answer of Ollama; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
         self._calls = 0
         self._state = State.IDLE

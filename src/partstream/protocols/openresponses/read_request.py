@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.outputs import Asked
+from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.openresponses.served_socket import SOCKET
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["READ_REQUEST"]
 
 
-def _read(request: WireRequest) -> Asked:
+def _read(request: WireRequest) -> InboundRequest:
     """What a request asks.
 
     Raises:
@@ -50,7 +50,7 @@ def _read(request: WireRequest) -> Asked:
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if cache_key := optional_text(body, "prompt_cache_key"):
         options["_conversationId"] = cache_key
-    return Asked(
+    return InboundRequest(
         model=optional_text(body, "model"),
         messages=tuple(messages),
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),

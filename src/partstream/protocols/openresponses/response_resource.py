@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Asked, Finish
+    from partstream.outputs import Finish, InboundRequest
 
 __all__ = ["new_response", "written_usage"]
 
 
-def new_response(asked: Asked, response_id: str, created_at: int) -> dict[str, Any]:
+def new_response(asked: InboundRequest, response_id: str, created_at: int) -> dict[str, Any]:
     """A whole response without status, output and end."""
     body = asked.body
     return {

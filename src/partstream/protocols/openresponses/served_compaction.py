@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, Finish, Outcome
+from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.asked_fields import Counts, optional_text, required_text
 from partstream.protocols.common_failures import common_reply
@@ -52,7 +52,7 @@ Write nothing but the summary, in the language of the conversation."""
 # ---- the request ----
 
 
-def _read(request: WireRequest) -> Asked:
+def _read(request: WireRequest) -> InboundRequest:
     """The request for a summary: the conversation and the task, without tools.
 
     Raises:
@@ -68,7 +68,7 @@ def _read(request: WireRequest) -> Asked:
         messages.insert(0, ChatMessage.system(instructions))
     cache_key = optional_text(body, "prompt_cache_key")
     options = {"_conversationId": cache_key} if cache_key else {}
-    return Asked(
+    return InboundRequest(
         model=model,
         messages=(*messages, ChatMessage.user(_TASK)),
         options=RequestOptions(model_options=options),
@@ -100,7 +100,7 @@ _KEPT_ROLES: Final = ("user", "system", "developer")
 class _CompactionWriter:
     """One compacted conversation; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._asked = asked
         self._reply = reply
         self._pieces: list[str] = []

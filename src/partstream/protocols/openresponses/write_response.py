@@ -41,7 +41,7 @@ from partstream.protocols.protocol import WriteResponse
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.outputs import Asked, Repeated, Reply, StreamOutput
+    from partstream.outputs import InboundRequest, Repeated, Reply, StreamOutput
 
 __all__ = ["WRITE_RESPONSE", "OpenResponsesWriter"]
 
@@ -49,7 +49,7 @@ __all__ = ["WRITE_RESPONSE", "OpenResponsesWriter"]
 class OpenResponsesWriter:
     """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseWriter`."""
 
-    def __init__(self, asked: Asked, reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._reply = reply
         identifiers = Identifiers(reply.identity)
         self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
