@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from partstream.kinds import as_kind
-from partstream.outputs import EndingStream, PausingStream, RepeatingWriter, ReportingStream, StreamOptions
+from partstream.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.protocols.registry import PROTOCOLS
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 KINDS = (
-    DrainingProgress, FinishingProgress, WaitingProgress, EndingStream, PausingStream, ReportingStream, RepeatingWriter,
+    DrainingProgress, FinishingProgress, WaitingProgress, EndingStream, PausingStream, ReportingStream, FastPathWriter,
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "CitationMode",
     "EndingStream",
     "ExecutedCode",
+    "FastPathWriter",
     "FileMode",
     "Finish",
     "IdleWriter",
@@ -39,7 +40,6 @@ __all__ = [
     "Outcome",
     "PausingStream",
     "Repeated",
-    "RepeatingWriter",
     "Reply",
     "ReportingStream",
     "ResponseStream",
@@ -369,7 +369,7 @@ class Repeated:
 
 
 @runtime_checkable
-class RepeatingWriter(Protocol):
+class FastPathWriter(Protocol):
     """A writer that has a short way for the parts that come by the thousand, see :class:`ResponseWriter`."""
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:

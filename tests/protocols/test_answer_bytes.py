@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Finish, InboundRequest, Outcome, RepeatingWriter, Reply, StreamOutput
+from partstream.outputs import FastPathWriter, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.protocol import Protocol
@@ -109,7 +109,7 @@ def test_of_a_thousand_words_one_takes_the_long_way(name: str, part: StreamOutpu
     corner = PROTOCOLS[name].write_response
     assert corner is not None
     writer = Counted(corner().open(ASKED, REPLY))
-    assert isinstance(writer, RepeatingWriter)
+    assert isinstance(writer, FastPathWriter)
     written = AnswerBytes(writer, corner().stream_form(ASKED))
     for _ in range(1000):
         written.write(part)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps_text
 from partstream.kinds import as_kind
-from partstream.outputs import RepeatingWriter
+from partstream.outputs import FastPathWriter
 from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class AnswerBytes:
         self.events = 0
         self._writer = writer
         self._form = form
-        self._writes_repeated = as_kind(writer, RepeatingWriter)
+        self._writes_repeated = as_kind(writer, FastPathWriter)
         self._separator = form.start
         self._taken: type | None = None  # the class of the parts that the short way takes
         self._id: str | None = None

@@ -71,7 +71,7 @@ class AGUIWriter:
         return [*begun, *events]
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         if self._open is None or self._open != _kind_of(part):
             return None
         kind, message_id = _TEXT if isinstance(part, TextPart) else _THOUGHT, self._message_id

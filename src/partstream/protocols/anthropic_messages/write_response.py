@@ -64,7 +64,7 @@ class MessagesWriter:
         return [*begins, *self._blocks.take(), *ends]
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         return self._blocks.repeated()
 
     def _start(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class ChatCompletionsWriter:
         return self._chunks.take()
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunks.chunk({"reasoning_content": text}))
         return Repeated(lambda text, _number: self._chunks.chunk({"content": text}), self._count)

@@ -69,7 +69,7 @@ class GeminiWriter:
         return chunks
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
         return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
 

@@ -60,7 +60,7 @@ class OllamaWriter:
         return lines
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         field = "thinking" if isinstance(part, ThinkingPart) else "content"
         return Repeated(lambda text, _number: self._line({field: text}))
 

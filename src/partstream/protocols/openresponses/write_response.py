@@ -74,7 +74,7 @@ class OpenResponsesWriter:
         return self._events.take()
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.RepeatingWriter`."""
+        """See :class:`partstream.outputs.FastPathWriter`."""
         return None if self._open is None else self._open.repeated(self._events)
 
     def idle(self) -> list[dict[str, Any]]:
