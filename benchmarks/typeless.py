@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import Sink, StreamOptions, StreamOutput
+    from partstream.outputs import FastPath, StreamOptions, StreamOutput
     from partstream.protocols.protocol import WireEvent
 
 __all__ = ["PROTOCOLS", "TypelessStream"]
@@ -36,7 +36,7 @@ class TypelessStream:
     """
 
     def __init__(self, _options: StreamOptions, *, offers_sink: bool = True) -> None:
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self._offer = self._more if offers_sink else None
         self._finished = False
 

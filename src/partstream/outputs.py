@@ -32,6 +32,7 @@ __all__ = [
     "CitationMode",
     "EndingStream",
     "ExecutedCode",
+    "FastPath",
     "FastPathWriter",
     "FileMode",
     "Finish",
@@ -44,7 +45,6 @@ __all__ = [
     "ReportingStream",
     "ResponseStream",
     "ResponseWriter",
-    "Sink",
     "StreamOptions",
     "StreamOutput",
     "ThinkTags",
@@ -200,7 +200,7 @@ class StreamOptions:
         check_fields(self, _STREAM_OPTIONS)
 
 
-Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
+FastPath: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
 """Takes the next event of a repeated type, as an event decoder of :mod:`partstream.json_codec` returns it or as its
 bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the long way."""
 
@@ -214,7 +214,7 @@ class ResponseStream(Protocol):
             table of frequent types.
     """
 
-    sink: Sink | None
+    sink: FastPath | None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns its outputs, in order.

@@ -17,7 +17,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish, Outcome, Sink, StreamOptions, StreamOutput
+from partstream.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.protocol import Claim, EndMark, Ends, Protocol, ReadResponse
@@ -255,7 +255,7 @@ class Parrot:
     """Says what it hears."""
 
     def __init__(self, _options: StreamOptions) -> None:
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self.finished = False
         self.failing = False
         self.kinds: list[Any] = []

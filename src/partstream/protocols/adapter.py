@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import Sink, StreamOutput
+    from partstream.outputs import FastPath, StreamOutput
 
 __all__ = ["Adapter"]
 
@@ -30,7 +30,7 @@ class Adapter(ABC):
     """
 
     def __init__(self) -> None:
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self._state = State.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
 

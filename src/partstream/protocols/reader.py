@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import ResponseStream, Sink, StreamOutput
+    from partstream.outputs import FastPath, ResponseStream, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import EndMark
     from partstream.protocols.registry import ProtocolName
@@ -148,7 +148,7 @@ class StreamReader:
         self._repeated = self._decoder.repeated
         self._decode_any = make_decoder()
         self._frequent = _event_decoders(row.tag, corner.frequent)
-        self._sink: Sink | None = None
+        self._sink: FastPath | None = None
         self._sink_name = b""
         self._decode: Callable[[bytes], Any] | None = None  # None where the sink takes bytes
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import ResponseStream, Sink, StreamOptions, StreamOutput
+    from partstream.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
     from partstream.protocols.protocol import ReadResponse
     from partstream.usage import Usage
 
@@ -55,7 +55,7 @@ class ThinkingAsText:
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
         self._quote = _Quote()
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns what it means."""

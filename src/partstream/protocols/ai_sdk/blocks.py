@@ -28,7 +28,7 @@ from partstream.protocols.citations import FOLD_AT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
     from partstream.protocols.ai_sdk.carried import CarriedItems
     from partstream.protocols.citations import RecentText
 
@@ -45,7 +45,7 @@ class _Reasoning:
 
     def __init__(self, block_id: str | None) -> None:
         self.id = block_id
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self.pieces: list[str] = []
         self.options: Chunk = {}
 
@@ -68,7 +68,7 @@ class Blocks:
         self._said = said
         self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
-        self._text_sink: Sink | None = None
+        self._text_sink: FastPath | None = None
         self._text_id: str | None = None
         self.shown = False
 
@@ -82,7 +82,7 @@ class Blocks:
         if is_summary(metadata(chunk)):
             self._hidden[block_id] = chunk, []
 
-    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
+    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
         """Takes a delta; returns the short way for more of the same block."""
         self.end_unnamed(outputs)
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
@@ -121,7 +121,7 @@ class Blocks:
         self._end_reasoning(block_id, outputs)
         take_metadata(self._open(block_id).options, chunk)
 
-    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
+    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
         """Takes a delta; returns the short way for more of the same block."""
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
@@ -189,7 +189,7 @@ def _make_sink(
     pieces: list[str],
     fold: Callable[[], None] | None,
     make: Callable[[str], TextPart | ThinkingPart] | None,
-) -> Sink:
+) -> FastPath:
     """The short way: nearly all chunks of a response are deltas for the block that the one before went to.
 
     Everything is a local name here, because this function costs more than all others together.

@@ -36,7 +36,7 @@ from partstream.protocols.showing import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
     from partstream.usage import Usage
 
 __all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kind_of"]
@@ -75,7 +75,7 @@ class AISDKStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions(), dialect: Dialect = Dialect()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self._dialect = dialect
         self._files = options.files
         said = RecentText()

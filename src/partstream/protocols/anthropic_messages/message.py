@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from partstream.errors import ToolArgumentsError
-    from partstream.outputs import Sink, StreamOptions
+    from partstream.outputs import FastPath, StreamOptions
 
 __all__ = ["BLOCKS", "DELTAS", "Message"]
 
@@ -87,7 +87,7 @@ class Message:
         if not self.held.has_calls:  # another model goes on, and what waits behind void calls waits no longer
             self.held.release(outputs)
 
-    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> Sink | None:
+    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> FastPath | None:
         """Adds to a block, and offers the short way for more of the same.
 
         The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of

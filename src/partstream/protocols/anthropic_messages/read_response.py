@@ -33,7 +33,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
     from partstream.usage import Usage
 
 __all__ = ["EVENTS", "READ_RESPONSE", "MessagesStream", "claims"]
@@ -50,7 +50,7 @@ class MessagesStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self.ending = False
         self._state = State.IDLE
         self._rows = DISPATCH[State.IDLE]
@@ -203,7 +203,7 @@ class MessagesStream:
         self.ending = False
         self._message.start(index(event, "index"), mapping(event, "content_block"), outputs)
 
-    def _block_delta(self, event: Wire, outputs: _Outputs) -> Sink | None:
+    def _block_delta(self, event: Wire, outputs: _Outputs) -> FastPath | None:
         self.ending = False
         return self._message.delta(index(event, "index"), mapping(event, "delta"), outputs)
 
@@ -231,7 +231,7 @@ class MessagesStream:
 
 _OVER: Final = (State.FINISHED, State.ENDED)
 
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], Sink | None]"
+_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
 
 
 def _nothing(*_: object) -> None:

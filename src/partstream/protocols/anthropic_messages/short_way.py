@@ -17,7 +17,7 @@ from partstream.protocols.citations import FOLD_AT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Sink, StreamOutput
+    from partstream.outputs import FastPath, StreamOutput
     from partstream.protocols.anthropic_messages.blocks import Block
 
 __all__ = ["FREQUENT", "ShortWay"]
@@ -52,9 +52,9 @@ class ShortWay:
             "thinking_delta": thinking_part if shows_thinking else None,
             "input_json_delta": None,
         }
-        self._sinks: dict[str, tuple[Block, Sink]] = {}
+        self._sinks: dict[str, tuple[Block, FastPath]] = {}
 
-    def for_more(self, kind: str, place: int | None, block: Block) -> Sink | None:
+    def for_more(self, kind: str, place: int | None, block: Block) -> FastPath | None:
         """The sink for more deltas of a kind at an index, which go to an open block; None where there is none."""
         if kind not in _FIELDS or place is None:
             return None
@@ -65,7 +65,7 @@ class ShortWay:
         self._sinks[kind] = block, sink
         return sink
 
-    def _make(self, kind: str, place: int, block: Block) -> Sink:
+    def _make(self, kind: str, place: int, block: Block) -> FastPath:
         field, part = _FIELDS[kind], self._parts[kind]
         read, learn = make_chunk_template(field)
         piece_of = partial(_piece_of, kind, field, place)

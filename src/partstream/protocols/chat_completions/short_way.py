@@ -18,7 +18,7 @@ from partstream.protocols.citations import FOLD_AT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.outputs import Sink, StreamOptions
+    from partstream.outputs import FastPath, StreamOptions
     from partstream.protocols.chat_completions.envelope import Envelope
     from partstream.protocols.chat_completions.message import Message
     from partstream.protocols.chat_completions.thinking import Thinking
@@ -62,9 +62,9 @@ class ShortWay:
         self._envelope = envelope
         self._message = message
         self._shows_thinking = options.thinking is not ThinkingMode.OFF
-        self._text: Sink | None = None
+        self._text: FastPath | None = None
 
-    def after(self, choices: Any) -> Sink | None:
+    def after(self, choices: Any) -> FastPath | None:
         """The sink for more chunks like the one with these choices, or None."""
         if not self._envelope.is_known or type(choices) is not list or len(choices) != 1:
             return None
@@ -81,7 +81,7 @@ class ShortWay:
             return self._thinking_sink(thinking.field)
         return self._call_sink(delta.get("tool_calls"))
 
-    def _text_sink(self) -> Sink:
+    def _text_sink(self) -> FastPath:
         said, thinking, envelope = self._message.texts.said, self._message.thinking, self._envelope
         pieces, add = said.pieces, said.pieces.append
         read, learn = make_chunk_template("content")
@@ -103,7 +103,7 @@ class ShortWay:
 
         return sink
 
-    def _thinking_sink(self, field: str) -> Sink:
+    def _thinking_sink(self, field: str) -> FastPath:
         thinking, envelope, shows = self._message.thinking, self._envelope, self._shows_thinking
         said, kept = thinking.said, thinking.state.pieces(field) if thinking.state.wanted else []
         read, learn = make_chunk_template(field)
@@ -125,7 +125,7 @@ class ShortWay:
 
         return sink
 
-    def _call_sink(self, wires: Any) -> Sink | None:
+    def _call_sink(self, wires: Any) -> FastPath | None:
         place = wires[0].get("index") if type(wires) is list and len(wires) == 1 and type(wires[0]) is dict else None
         if type(place) is not int:
             return None

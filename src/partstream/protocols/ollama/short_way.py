@@ -14,7 +14,7 @@ from partstream.protocols.ollama.carried_items import CONTENT, THINKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.outputs import Sink, StreamOptions
+    from partstream.outputs import FastPath, StreamOptions
     from partstream.protocols.ollama.texts import Texts
     from partstream.protocols.ollama.thinking import Thinking
 
@@ -48,7 +48,7 @@ class ShortWay:
         self._texts = texts
         self._thinking = thinking
 
-    def after(self, message: Any) -> Sink | None:
+    def after(self, message: Any) -> FastPath | None:
         """The sink for more lines like the one with this message, or None."""
         if type(message) is not dict or not self._texts.is_settled:
             return None

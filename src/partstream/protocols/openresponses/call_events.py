@@ -13,7 +13,7 @@ from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ITEM_D
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
     from partstream.protocols.openresponses.items import Close
     from partstream.protocols.openresponses.tool_calls import EmissionPoint, ToolCall
 
@@ -33,7 +33,7 @@ class CallEvents:
         self._release = release
         self._calls = ToolCalls()
 
-    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> Sink:
+    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> FastPath:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
         self._call(event).deltas.append(text(event, "delta"))
         return self._calls.sink

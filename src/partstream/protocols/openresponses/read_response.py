@@ -27,7 +27,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
 
 __all__ = ["EVENTS", "FREQUENT", "ITEMS", "READ_RESPONSE", "OpenResponsesStream", "claims"]
 
@@ -38,7 +38,7 @@ class OpenResponsesStream:
     """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
+        self.sink: FastPath | None = None
         self._state = State.IDLE
         self._rows = DISPATCH[State.IDLE]
         self._texts = TextEvents(options)
@@ -227,15 +227,15 @@ _OVER: Final = (State.FINISHED, State.ENDED)
 _COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
 """What is said of a response whose upstream summarised the conversation."""
 
-_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], Sink | None]"
+_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], FastPath | None]"
 
 
-def _of_texts(handler: Callable[[TextEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
+def _of_texts(handler: Callable[[TextEvents, Any, _Outputs, Any], FastPath | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its texts."""
     return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
 
 
-def _of_calls(handler: Callable[[CallEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
+def _of_calls(handler: Callable[[CallEvents, Any, _Outputs, Any], FastPath | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its calls."""
     return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
 

@@ -28,7 +28,7 @@ from partstream.protocols.openresponses.texts import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Sink
+    from partstream.outputs import FastPath
     from partstream.protocols.openresponses.items import Close
 
 __all__ = ["Outputs", "TextEvents"]
@@ -56,7 +56,7 @@ class TextEvents:
 
     # Events of texts
 
-    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> Sink | None:
+    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> FastPath | None:
         """Emits a piece of a text; returns the fast path for further pieces."""
         delta = text(event, "delta")
         if not delta:

@@ -17,7 +17,7 @@ from partstream.protocols.openresponses.streamed_text import HELD_ENDINGS, Strea
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import Sink, StreamOutput
+    from partstream.outputs import FastPath, StreamOutput
     from partstream.parts import TextPart, ThinkingPart
 
 __all__ = [
@@ -99,7 +99,7 @@ class Slot(StreamedText):
         self.annotated = False
         self.sink = None if output_index is None else self._make_sink()
 
-    def _make_sink(self) -> Sink:
+    def _make_sink(self) -> FastPath:
         """The fast path: nearly all events of a response are deltas for the slot of the event before.
 
         Everything is a local name here, because this function costs more than all others together. Small integers are
