@@ -10,7 +10,7 @@ from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, con
 from partstream.protocols.anthropic_messages.carried_state import CarriedState
 from partstream.protocols.anthropic_messages.held_outputs import HeldOutputs
 from partstream.protocols.anthropic_messages.raw_content import raw_block
-from partstream.protocols.anthropic_messages.short_way import ShortWay
+from partstream.protocols.anthropic_messages.short_way import DeltaFastPath
 from partstream.protocols.anthropic_messages.texts import Texts
 from partstream.protocols.anthropic_messages.thinking import Thinking
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
@@ -56,7 +56,7 @@ class Message:
         self.was_compacted = False
         self.other_model: str | None = None
         self._blocks = Blocks()
-        self._short_way = ShortWay(shows_thinking=self.thinking.is_shown)
+        self._short_way = DeltaFastPath(shows_thinking=self.thinking.is_shown)
 
     @property
     def is_empty(self) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.outputs import FastPath, StreamOutput
     from partstream.protocols.anthropic_messages.blocks import Block
 
-__all__ = ["FREQUENT", "ShortWay"]
+__all__ = ["FREQUENT", "DeltaFastPath"]
 
 _DELTA: Final = "content_block_delta"
 
@@ -37,7 +37,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 """The kinds of deltas that have a short way, and the field of each that holds the piece."""
 
 
-class ShortWay:
+class DeltaFastPath:
     """Offers a sink for more of what a delta brought.
 
     Args:
