@@ -23,7 +23,7 @@ from partstream.protocols.chat_completions.envelope import Envelope
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
-from partstream.protocols.chat_completions.short_way import FREQUENT, ShortWay
+from partstream.protocols.chat_completions.short_way import FREQUENT, ChunkFastPath
 from partstream.protocols.chat_completions.stream_errors import failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
@@ -54,7 +54,7 @@ class ChatCompletionsStream(Adapter):
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()
         self._message = Message(options)
-        self._short_way = ShortWay(options, self._envelope, self._message)
+        self._short_way = ChunkFastPath(options, self._envelope, self._message)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partstream.protocols.chat_completions.message import Message
     from partstream.protocols.chat_completions.thinking import Thinking
 
-__all__ = ["FREQUENT", "ShortWay"]
+__all__ = ["FREQUENT", "ChunkFastPath"]
 
 FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {"": {}}
 """Every chunk may come by the thousand, and its sink takes the bytes."""
@@ -47,7 +47,7 @@ _QUIET: Final = frozenset(
 _WATCHED: Final = frozenset(REASONING_FIELDS)
 
 
-class ShortWay:
+class ChunkFastPath:
     """Offers a sink for more of what a chunk brought.
 
     Args:
