@@ -21,7 +21,7 @@ from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.ollama.ending import Ending
 from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.images import image_part
-from partstream.protocols.ollama.short_way import FREQUENT, ShortWay
+from partstream.protocols.ollama.short_way import FREQUENT, LineFastPath
 from partstream.protocols.ollama.texts import Texts
 from partstream.protocols.ollama.thinking import Thinking
 from partstream.protocols.ollama.tool_calls import ToolCalls
@@ -52,7 +52,7 @@ class OllamaStream(Adapter):
         self._thinking = Thinking(options)
         self._texts = Texts(options, self._thinking)
         self._calls = ToolCalls(options.call_id_prefix)
-        self._short_way = ShortWay(options, self._texts, self._thinking)
+        self._short_way = LineFastPath(options, self._texts, self._thinking)
         self._counted: set[str] = set()
 
     @property

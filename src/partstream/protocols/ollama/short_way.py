@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ollama.texts import Texts
     from partstream.protocols.ollama.thinking import Thinking
 
-__all__ = ["FREQUENT", "ShortWay"]
+__all__ = ["FREQUENT", "LineFastPath"]
 
 FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
@@ -32,7 +32,7 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
 models say the same in each line."""
 
 
-class ShortWay:
+class LineFastPath:
     """Offers a sink for more of what a line brought.
 
     Args:
