@@ -14,7 +14,7 @@ from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.framings import SSE
-from partstream.protocols.protocol import Claim, Protocol, ReadResponse
+from partstream.protocols.protocol import Claim, Protocol, ResponseReaderSpec
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import LanguageModelError
     from partstream.outputs import FastPath, StreamOptions, StreamOutput
-    from partstream.protocols.protocol import WireEvent
+    from partstream.protocols.wire_request import WireEvent
 
 __all__ = ["PROTOCOLS", "TypelessStream"]
 
@@ -95,8 +95,8 @@ def _claim(_kind: str | None, event: WireEvent) -> Claim:
     return Claim.POSSIBLE if "choices" in event else Claim.NO
 
 
-_WITH_SINK: Final = ReadResponse(TypelessStream, _claim, MappingProxyType({"": {"choices": "choices"}}))
-_WITHOUT_SINK: Final = ReadResponse(partial(TypelessStream, offers_sink=False), _claim)
+_WITH_SINK: Final = ResponseReaderSpec(TypelessStream, _claim, MappingProxyType({"": {"choices": "choices"}}))
+_WITHOUT_SINK: Final = ResponseReaderSpec(partial(TypelessStream, offers_sink=False), _claim)
 
 PROTOCOLS: Final = {
     "typeless": Protocol("typeless", lambda: _WITH_SINK, framings=(SSE,), tag=None),

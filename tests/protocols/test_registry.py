@@ -17,11 +17,9 @@ from partstream.protocols.protocol import (
     KeyKind,
     OwnSettings,
     Protocol,
-    ReadRequest,
-    ReadResponse,
+    ResponseReaderSpec,
     SpokenAt,
     WriteRequest,
-    WriteResponse,
 )
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import (
@@ -33,6 +31,7 @@ from partstream.protocols.registry import (
     chunk_protocols,
     loadable_protocols,
 )
+from partstream.protocols.server_corners import ReadRequest, WriteResponse
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
@@ -46,7 +45,7 @@ def test_every_row_can_be_read(row: Protocol) -> None:
 
 
 LOADED = {
-    "read_response": ReadResponse,
+    "read_response": ResponseReaderSpec,
     "write_request": WriteRequest,
     "read_request": ReadRequest,
     "write_response": WriteResponse,

@@ -49,7 +49,7 @@ __all__ = [
     "OwnSettings",
     "Protocol",
     "ReadRequest",
-    "ReadResponse",
+    "ResponseReaderSpec",
     "SpokenAt",
     "StreamForm",
     "WindowSource",
@@ -115,7 +115,7 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadResponse:
+class ResponseReaderSpec:
     """The corner that reads answers of a server.
 
     Attributes:
@@ -372,7 +372,7 @@ class Protocol:
     """
 
     name: str
-    read_response: Callable[[], ReadResponse]
+    read_response: Callable[[], ResponseReaderSpec]
     write_request: Callable[[], WriteRequest] | None = None
     read_request: Callable[[], ReadRequest] | None = None
     write_response: Callable[[], WriteResponse] | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import LanguageModelError
     from partstream.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
-    from partstream.protocols.protocol import ReadResponse
+    from partstream.protocols.protocol import ResponseReaderSpec
     from partstream.usage import Usage
 
 __all__ = ["ThinkingAsText", "open_response"]
@@ -26,7 +26,7 @@ _MARK: Final = "> "
 _EMPTY_LINE: Final = ">\n"
 
 
-def open_response(corner: ReadResponse, options: StreamOptions) -> ResponseStream:
+def open_response(corner: ResponseReaderSpec, options: StreamOptions) -> ResponseStream:
     """Opens the adapter of one response and renders thinking as the options say.
 
     Args:

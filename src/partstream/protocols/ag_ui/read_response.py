@@ -30,7 +30,7 @@ from partstream.protocols.ag_ui.thinking import Thinking
 from partstream.protocols.ag_ui.tool_calls import ToolCalls
 from partstream.protocols.fields import Wire, identifier, mapping, objects, text
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 from partstream.protocols.showing import shown
 
 if TYPE_CHECKING:
@@ -319,4 +319,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return objects(document, "events") or (document,)
 
 
-READ_RESPONSE: Final = ReadResponse(open=AGUIStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=AGUIStream, claim=claims, events_of=events_of)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.ai_sdk.read_response import CHUNKS, FREQUENT, THROWN, AISDKStream, Dialect
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,18 +181,18 @@ _NOT_PROVIDER_STREAM: Final[_Signs] = {
 _CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
 
 
-FULL_STREAM: Final = ReadResponse(partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT)
+FULL_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT)
 """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
-UI_STREAM: Final = ReadResponse(partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT)
+UI_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT)
 """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
-DATA_STREAM: Final = ReadResponse(
+DATA_STREAM: Final = ResponseReaderSpec(
     partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)), _claims_data_stream, FREQUENT
 )
 """The data stream of version 4."""
 
-PROVIDER_STREAM: Final = ReadResponse(
+PROVIDER_STREAM: Final = ResponseReaderSpec(
     partial(AISDKStream, dialect=Dialect(runs_tools=False)), _claims_provider_stream, FREQUENT
 )
 """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""

@@ -26,7 +26,7 @@ from partstream.protocols.applied_edits import applied_edits
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
@@ -289,4 +289,4 @@ def claims(kind: str | None, event: Wire) -> Claim:
 
 _INNER: Final = {"content_block_start": "content_block", "content_block_delta": "delta"}
 
-READ_RESPONSE: Final = ReadResponse(open=MessagesStream, claim=claims, frequent=FREQUENT, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=MessagesStream, claim=claims, frequent=FREQUENT, events_of=events_of)

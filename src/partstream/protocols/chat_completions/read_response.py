@@ -28,7 +28,7 @@ from partstream.protocols.chat_completions.stream_errors import failure_of_word,
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -231,4 +231,6 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,)
 
 
-READ_RESPONSE: Final = ReadResponse(open=ChatCompletionsStream, claim=claims, frequent=FREQUENT, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=ChatCompletionsStream, claim=claims, frequent=FREQUENT, events_of=events_of
+)

@@ -22,7 +22,7 @@ from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,4 +160,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,)
 
 
-READ_RESPONSE: Final = ReadResponse(open=GeminiStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=GeminiStream, claim=claims, events_of=events_of)

@@ -18,7 +18,7 @@ from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, fini
 from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,4 +156,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,) if document.get("error") else ({"event_type": _DOCUMENT, "interaction": document},)
 
 
-READ_RESPONSE: Final = ReadResponse(open=InteractionsStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=InteractionsStream, claim=claims, events_of=events_of)

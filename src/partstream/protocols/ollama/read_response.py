@@ -25,7 +25,7 @@ from partstream.protocols.ollama.short_way import FREQUENT, LineFastPath
 from partstream.protocols.ollama.texts import Texts
 from partstream.protocols.ollama.thinking import Thinking
 from partstream.protocols.ollama.tool_calls import ToolCalls
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -212,4 +212,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,)
 
 
-READ_RESPONSE: Final = ReadResponse(open=OllamaStream, claim=claims, frequent=FREQUENT, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=OllamaStream, claim=claims, frequent=FREQUENT, events_of=events_of)

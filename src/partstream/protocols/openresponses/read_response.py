@@ -20,7 +20,7 @@ from partstream.protocols.openresponses.fields import Wire, identifier, index, m
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
 from partstream.protocols.openresponses.text_events import TextEvents
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
-from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.protocol import Claim, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
@@ -357,4 +357,6 @@ def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | 
 
 DISPATCH: Final = {state: _dispatch(state) for state in State}
 
-READ_RESPONSE: Final = ReadResponse(open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of
+)
