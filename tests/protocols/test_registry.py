@@ -17,9 +17,9 @@ from partstream.protocols.protocol import (
     KeyKind,
     OwnSettings,
     Protocol,
+    RequestWriterSpec,
     ResponseReaderSpec,
     SpokenAt,
-    WriteRequest,
 )
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import (
@@ -46,7 +46,7 @@ def test_every_row_can_be_read(row: Protocol) -> None:
 
 LOADED = {
     "read_response": ResponseReaderSpec,
-    "write_request": WriteRequest,
+    "write_request": RequestWriterSpec,
     "read_request": ReadRequest,
     "write_response": WriteResponse,
     "own_settings": OwnSettings,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["NOTHING", "OptionalField", "leave_out", "refused_fields"]
 
@@ -84,7 +84,7 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
 
 
 def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collection[str]], WireRequest]:
-    """Makes the function for :attr:`partstream.protocols.protocol.WriteRequest.leave_out` from a protocol's table."""
+    """Makes the function for :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's table."""
 
     def change(request: WireRequest, names: Collection[str]) -> WireRequest:
         body: Mapping[str, Any] = request.body

@@ -49,13 +49,13 @@ __all__ = [
     "OwnSettings",
     "Protocol",
     "ReadRequest",
+    "RequestWriterSpec",
     "ResponseReaderSpec",
     "SpokenAt",
     "StreamForm",
     "WindowSource",
     "WireEvent",
     "WireRequest",
-    "WriteRequest",
     "WriteResponse",
     "bearer",
     "count_of_fields",
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
-"""The empty JSON object: the request that lacks everything, see :attr:`WriteRequest.empty_request`."""
+"""The empty JSON object: the request that lacks everything, see :attr:`RequestWriterSpec.empty_request`."""
 
 
 class Claim(IntEnum):
@@ -149,7 +149,7 @@ def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
 
 
 def key_in_header(name: str) -> Callable[[str, KeyKind], Mapping[str, str]]:
-    """A function for :attr:`WriteRequest.authorize` that puts the key itself into a header, such as `x-api-key`."""
+    """A function for :attr:`RequestWriterSpec.authorize` that puts the key itself into a header, such as `x-api-key`."""
     return lambda key, _kind: {name: key}
 
 
@@ -238,7 +238,7 @@ class ChosenWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRequest:
+class RequestWriterSpec:
     """The corner that writes requests to a server.
 
     Attributes:
@@ -373,7 +373,7 @@ class Protocol:
 
     name: str
     read_response: Callable[[], ResponseReaderSpec]
-    write_request: Callable[[], WriteRequest] | None = None
+    write_request: Callable[[], RequestWriterSpec] | None = None
     read_request: Callable[[], ReadRequest] | None = None
     write_response: Callable[[], WriteResponse] | None = None
     own_settings: Callable[[], OwnSettings] | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import SpokenAt, WriteRequest
+    from partstream.protocols.protocol import RequestWriterSpec, SpokenAt
 
 __all__ = [
     "AUTO",
@@ -256,7 +256,7 @@ def asked_protocols() -> tuple[str, ...]:
     return tuple(name for name, one in loadable_protocols()[0].items() if one.write_request is not None)
 
 
-def asking(name: str) -> WriteRequest:
+def asking(name: str) -> RequestWriterSpec:
     """The corner of a protocol that writes requests.
 
     Raises:

@@ -29,7 +29,7 @@ class ReadRequest:
         read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand. The
             path of the request is the one that was asked, with the model in it.
         paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
-            the model; without any, :attr:`WriteRequest.path`.
+            the model; without any, :attr:`RequestWriterSpec.path`.
         socket: The WebSocket at the same paths; None for a wire without one.
     """
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.protocols.protocol import KeyKind, WireRequest
+from partstream.protocols.protocol import KeyKind
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from partstream.protocols.protocol import Protocol, ReadRequest, WriteRequest, WriteResponse
+    from partstream.protocols.protocol import Protocol, RequestWriterSpec
+    from partstream.protocols.server_corners import ReadRequest, WriteResponse
 
 __all__ = ["Endpoint", "endpoints_of"]
 
@@ -32,7 +34,7 @@ class Endpoint:
     protocol: Protocol
     base_path: str
     pattern: str
-    asks: WriteRequest
+    asks: RequestWriterSpec
     reads: ReadRequest
     writes: WriteResponse
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from partstream.outputs import PausingStream, StreamOutput
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
     from partstream.upstreams.exchange import Exchange
     from partstream.upstreams.transport import Transport
 
@@ -37,7 +37,7 @@ def stream_over_pauses(
     Args:
         transport: Sends requests.
         exchange: The request, and how its answer is read.
-        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.WriteRequest.resume`; None
+        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.RequestWriterSpec.resume`; None
             where no server pauses.
         on_wait: Called before each pause between attempts, see :meth:`Transport.stream`.
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
-    from partstream.protocols.protocol import WireRequest, WriteRequest
+    from partstream.protocols.protocol import RequestWriterSpec
+    from partstream.protocols.wire_request import WireRequest
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.retry import Sending
 
@@ -75,7 +76,7 @@ class RefusedFields:
         if self._ledger is not None and new:
             self._ledger.flush()
 
-    def say_what_is_left_out(self, upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings) -> None:
+    def say_what_is_left_out(self, upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings) -> None:
         """Logs once which fields a request goes without because they were refused before this object was made.
 
         Args:
@@ -108,7 +109,7 @@ class RefusedFields:
             self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
-def written(upstream: WriteRequest, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
+def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
     """A request on its wire, without the optional fields that are left out.
 
     Raises:
@@ -121,7 +122,7 @@ def written(upstream: WriteRequest, asked: ChatRequest, left_out: frozenset[str]
 
 
 def less_of(
-    upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
 ) -> Sending:
     """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
 
@@ -171,7 +172,7 @@ def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
 
 
 def set_by_a_person(
-    upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
 ) -> frozenset[str]:
     """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
 

@@ -23,7 +23,7 @@ class Sending:
     Attributes:
         carried: The state of earlier answers that it carries.
         left_out: The names of the optional fields that it goes without, see
-            :attr:`partstream.protocols.protocol.WriteRequest.leave_out`.
+            :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`.
     """
 
     carried: Carried

@@ -20,7 +20,8 @@ from partstream.protocols.ag_ui.options import forwarded_options
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.model_paths import MODEL, path_for_model
-from partstream.protocols.protocol import WireRequest, WriteRequest
+from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
@@ -97,7 +98,7 @@ def _conversation_rules(_settings: RequestSettings, _model_id: str) -> Conversat
     return ConversationRules(CallIdRule(IdForm(256)))
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path="",
     lists_models=False,

@@ -22,7 +22,8 @@ from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
 from partstream.protocols.ai_sdk.replay import RULES
 from partstream.protocols.bodies import with_extra_fields
-from partstream.protocols.protocol import WireRequest, WriteRequest
+from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
@@ -102,7 +103,7 @@ def _write(request: ChatRequest) -> WireRequest:
     return WireRequest(PATH, build_request(request), build_headers(request))
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     authorize=authorize,

@@ -209,4 +209,4 @@ REFUSED_FIELDS: Final = _refused
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final[Callable[[WireRequest, Collection[str]], WireRequest]] = _leave_out
-"""For :attr:`partstream.protocols.protocol.WriteRequest.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""

@@ -36,7 +36,8 @@ from partstream.protocols.anthropic_messages.returned_blocks import may_end
 from partstream.protocols.anthropic_messages.server_rules import rules_of
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
 from partstream.protocols.bodies import with_extra_fields
-from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,7 +174,7 @@ def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
     return path, (f"{root}/v1/models", f"{root}/models")
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     authorize=authorize,

@@ -20,7 +20,8 @@ from partstream.protocols.chat_completions.options import options_of
 from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
-from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 from partstream.settings.checks import fits_header
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def conversation_rules(settings: RequestSettings, model_id: str) -> Conversation
     return ConversationRules(quirks.call_ids, quirks.tool_names)
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     complete_settings=complete_settings,

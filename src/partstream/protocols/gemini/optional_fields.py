@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["LEAVE_OUT", "OPTIONAL_FIELDS", "REFUSED_FIELDS"]
 
@@ -107,4 +107,4 @@ REFUSED_FIELDS: Final = _refused
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final = _changed
-"""For :attr:`partstream.protocols.protocol.WriteRequest.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""

@@ -20,7 +20,8 @@ from partstream.protocols.gemini.settings import GeminiSettings
 from partstream.protocols.gemini.thinking_config import thinking_config
 from partstream.protocols.gemini.tools import tool_fields
 from partstream.protocols.model_paths import path_for_model
-from partstream.protocols.protocol import NO_FIELDS, KeyKind, WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, KeyKind, RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
@@ -132,7 +133,7 @@ def authorize(key: str, kind: KeyKind) -> Mapping[str, str]:
     return {"x-goog-api-key": key}
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     authorize=authorize,

@@ -26,4 +26,4 @@ REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS)
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
-"""For :attr:`partstream.protocols.protocol.WriteRequest.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""

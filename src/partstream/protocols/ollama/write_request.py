@@ -20,7 +20,8 @@ from partstream.protocols.ollama.schemas import tool_schema
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.thinking_levels import think_for
 from partstream.protocols.ollama.window import choose_window, complete_settings
-from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
@@ -93,7 +94,7 @@ def _conversation_rules(_settings: RequestSettings, _model_id: str) -> Conversat
     return ConversationRules(CallIdRule(IdForm(256)))
 
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     complete_settings=complete_settings,

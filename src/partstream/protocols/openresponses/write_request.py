@@ -18,7 +18,8 @@ from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.optional_fields import LEAVE_OUT
 from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
-from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,7 +147,7 @@ def _may_end(item: Mapping[str, Any]) -> bool:
 
 _RULES: Final = ConversationRules(may_end=_may_end)
 
-WRITE_REQUEST: Final = WriteRequest(
+WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path=PATH,
     conversation_rules=lambda _settings, _model_id: _RULES,
