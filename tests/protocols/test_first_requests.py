@@ -16,7 +16,7 @@ from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.outputs import InboundRequest
-    from partstream.protocols.protocol import ReadRequest
+    from partstream.protocols.protocol import RequestReaderSpec
 
 AGENTS = Path(__file__).parents[1] / "fixtures" / "agents"
 RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"
@@ -50,7 +50,7 @@ FIRST: dict[str, tuple[str, list[Role], int, str, dict[str, Any]]] = {
 """The wire, the roles of the messages, the number of tools, the effort, and what has no place."""
 
 
-def _reads(wire: str) -> ReadRequest:
+def _reads(wire: str) -> RequestReaderSpec:
     corner = PROTOCOLS[wire].read_request
     assert corner is not None
     return corner()

@@ -31,7 +31,7 @@ from partstream.protocols.registry import (
     chunk_protocols,
     loadable_protocols,
 )
-from partstream.protocols.server_corners import ReadRequest, WriteResponse
+from partstream.protocols.server_corners import RequestReaderSpec, WriteResponse
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
@@ -47,7 +47,7 @@ def test_every_row_can_be_read(row: Protocol) -> None:
 LOADED = {
     "read_response": ResponseReaderSpec,
     "write_request": RequestWriterSpec,
-    "read_request": ReadRequest,
+    "read_request": RequestReaderSpec,
     "write_response": WriteResponse,
     "own_settings": OwnSettings,
 }

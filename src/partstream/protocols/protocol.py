@@ -24,7 +24,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
-from partstream.protocols.server_corners import ReadRequest, StreamForm, WriteResponse
+from partstream.protocols.server_corners import RequestReaderSpec, StreamForm, WriteResponse
 from partstream.protocols.wire_request import WireEvent, WireRequest
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ __all__ = [
     "KeyKind",
     "OwnSettings",
     "Protocol",
-    "ReadRequest",
+    "RequestReaderSpec",
     "RequestWriterSpec",
     "ResponseReaderSpec",
     "SpokenAt",
@@ -374,7 +374,7 @@ class Protocol:
     name: str
     read_response: Callable[[], ResponseReaderSpec]
     write_request: Callable[[], RequestWriterSpec] | None = None
-    read_request: Callable[[], ReadRequest] | None = None
+    read_request: Callable[[], RequestReaderSpec] | None = None
     write_response: Callable[[], WriteResponse] | None = None
     own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)

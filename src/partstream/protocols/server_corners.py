@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from partstream.protocols.served_state import ServedState
     from partstream.protocols.wire_request import WireEvent, WireRequest
 
-__all__ = ["FurtherEndpoint", "ReadRequest", "StreamForm", "WriteResponse"]
+__all__ = ["FurtherEndpoint", "RequestReaderSpec", "StreamForm", "WriteResponse"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRequest:
+class RequestReaderSpec:
     """The corner that reads requests, as a server does.
 
     Attributes:
@@ -130,5 +130,5 @@ class FurtherEndpoint:
     """
 
     path: str
-    reads: ReadRequest
+    reads: RequestReaderSpec
     writes: WriteResponse

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.protocols.protocol import Protocol, RequestWriterSpec
-    from partstream.protocols.server_corners import ReadRequest, WriteResponse
+    from partstream.protocols.server_corners import RequestReaderSpec, WriteResponse
 
 __all__ = ["Endpoint", "endpoints_of"]
 
@@ -35,7 +35,7 @@ class Endpoint:
     base_path: str
     pattern: str
     asks: RequestWriterSpec
-    reads: ReadRequest
+    reads: RequestReaderSpec
     writes: WriteResponse
 
     @property

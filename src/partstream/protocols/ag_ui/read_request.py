@@ -18,12 +18,12 @@ from partstream.protocols.ag_ui.asked_messages import read_context, read_message
 from partstream.protocols.ag_ui.options import EFFORT, chosen_options
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.model_paths import model_in_path
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST"]
 
@@ -91,4 +91,4 @@ _READ_FIELDS: Final = frozenset(
     {"threadId", "runId", "protocolVersion", "messages", "tools", "context", "forwardedProps", *_OF_A_STATE}
 )
 
-READ_REQUEST: Final = ReadRequest(read=_read, paths=(_OF_MODEL, ""))
+READ_REQUEST: Final = RequestReaderSpec(read=_read, paths=(_OF_MODEL, ""))

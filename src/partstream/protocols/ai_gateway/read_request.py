@@ -39,12 +39,12 @@ from partstream.protocols.ai_gateway.shapes import (
     tagged,
     whole_number,
 )
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST", "read_request"]
 
@@ -175,4 +175,4 @@ def _choose(
     return tuple(left.values()), ToolMode.REQUIRED if kind in {"required", "tool"} else ToolMode.AUTO
 
 
-READ_REQUEST: Final = ReadRequest(read=read_request)
+READ_REQUEST: Final = RequestReaderSpec(read=read_request)

@@ -19,11 +19,11 @@ from partstream.protocols.anthropic_messages.asked_messages import read_messages
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
-from partstream.protocols.protocol import ReadRequest
 from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST", "read_request"]
 
@@ -121,4 +121,4 @@ def _conversation(request: WireRequest) -> str:
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 
-READ_REQUEST: Final = ReadRequest(read=read_request)
+READ_REQUEST: Final = RequestReaderSpec(read=read_request)

@@ -18,12 +18,12 @@ from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST"]
 
@@ -116,4 +116,4 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, {"reasoning": reasoning} if beside else {}
 
 
-READ_REQUEST: Final = ReadRequest(read=_read)
+READ_REQUEST: Final = RequestReaderSpec(read=_read)

@@ -18,7 +18,7 @@ from partstream.protocols.gemini.asked_contents import read_contents, read_syste
 from partstream.protocols.gemini.asked_fields import camel_case, object_of, text_of
 from partstream.protocols.gemini.asked_tools import read_tools
 from partstream.protocols.model_paths import MODEL, model_in_path
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,4 +78,4 @@ def _generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, config | ({"thinkingConfig": kept} if kept else {})
 
 
-READ_REQUEST: Final = ReadRequest(read=read_asked, paths=PATHS)
+READ_REQUEST: Final = RequestReaderSpec(read=read_asked, paths=PATHS)

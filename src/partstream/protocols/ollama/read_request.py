@@ -15,12 +15,12 @@ from partstream.protocols.asked_fields import Counts, checked, not_default, opti
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
 from partstream.protocols.ollama.options import NUM_CTX
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST", "read_think"]
 
@@ -74,4 +74,4 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under the names that they have here."""
 
 
-READ_REQUEST: Final = ReadRequest(read=_read)
+READ_REQUEST: Final = RequestReaderSpec(read=_read)

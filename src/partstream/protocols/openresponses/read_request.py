@@ -18,12 +18,12 @@ from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.openresponses.served_socket import SOCKET
-from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.server_corners import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["READ_REQUEST"]
 
@@ -183,4 +183,4 @@ def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[st
     return mode, frozenset(name for name in names if isinstance(name, str))
 
 
-READ_REQUEST: Final = ReadRequest(read=_read, socket=SOCKET)
+READ_REQUEST: Final = RequestReaderSpec(read=_read, socket=SOCKET)
