@@ -31,7 +31,7 @@ from partstream.protocols.registry import (
     chunk_protocols,
     loadable_protocols,
 )
-from partstream.protocols.server_corners import RequestReaderSpec, WriteResponse
+from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
@@ -48,7 +48,7 @@ LOADED = {
     "read_response": ResponseReaderSpec,
     "write_request": RequestWriterSpec,
     "read_request": RequestReaderSpec,
-    "write_response": WriteResponse,
+    "write_response": ResponseWriterSpec,
     "own_settings": OwnSettings,
 }
 

@@ -24,7 +24,7 @@ from partstream.errors import (
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failure_meanings import failure_of
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.protocol import ResponseWriterSpec
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.served_failures import FailureKind, ServedFailure
@@ -32,7 +32,7 @@ from partstream.protocols.served_failures import FailureKind, ServedFailure
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None]
 
 
-def _writes(name: str) -> WriteResponse:
+def _writes(name: str) -> ResponseWriterSpec:
     corner = PROTOCOLS[name].write_response
     assert corner is not None
     return corner()
@@ -212,7 +212,7 @@ def test_headers_say_when_and_whether_to_ask_again(name: str) -> None:
 
 
 def test_a_wire_without_words_of_its_own_says_the_status_and_the_message() -> None:
-    writes = WriteResponse(
+    writes = ResponseWriterSpec(
         open=_writes("ollama").open,
         frame=lambda _event: b"",
         document=lambda _events: (200, {}),

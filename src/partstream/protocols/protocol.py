@@ -24,7 +24,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
-from partstream.protocols.server_corners import RequestReaderSpec, StreamForm, WriteResponse
+from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec, StreamForm
 from partstream.protocols.wire_request import WireEvent, WireRequest
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ __all__ = [
     "RequestReaderSpec",
     "RequestWriterSpec",
     "ResponseReaderSpec",
+    "ResponseWriterSpec",
     "SpokenAt",
     "StreamForm",
     "WindowSource",
     "WireEvent",
     "WireRequest",
-    "WriteResponse",
     "bearer",
     "count_of_fields",
     "key_in_header",
@@ -375,7 +375,7 @@ class Protocol:
     read_response: Callable[[], ResponseReaderSpec]
     write_request: Callable[[], RequestWriterSpec] | None = None
     read_request: Callable[[], RequestReaderSpec] | None = None
-    write_response: Callable[[], WriteResponse] | None = None
+    write_response: Callable[[], ResponseWriterSpec] | None = None
     own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)
     tag: str | None = "type"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.protocols.served_state import ServedState
     from partstream.protocols.wire_request import WireEvent, WireRequest
 
-__all__ = ["FurtherEndpoint", "RequestReaderSpec", "StreamForm", "WriteResponse"]
+__all__ = ["FurtherEndpoint", "RequestReaderSpec", "ResponseWriterSpec", "StreamForm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class StreamForm:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteResponse:
+class ResponseWriterSpec:
     """The corner that writes answers, as a server does.
 
     Attributes:
@@ -131,4 +131,4 @@ class FurtherEndpoint:
 
     path: str
     reads: RequestReaderSpec
-    writes: WriteResponse
+    writes: ResponseWriterSpec

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.outputs import InboundRequest, Reply, StreamOutput
-    from partstream.protocols.protocol import Protocol, WireEvent, WireRequest, WriteResponse
+    from partstream.protocols.protocol import Protocol, ResponseWriterSpec
+    from partstream.protocols.wire_request import WireEvent, WireRequest
 
 __all__ = [
     "MissingCornerError",
@@ -144,7 +145,7 @@ def read_document(
     return [*reader.feed_document(data), *reader.end()]
 
 
-def _answering(protocol: Protocol) -> WriteResponse:
+def _answering(protocol: Protocol) -> ResponseWriterSpec:
     if protocol.write_response is None:
         raise MissingCornerError(protocol.name, "write_response")
     return protocol.write_response()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.protocols.protocol import Protocol, RequestWriterSpec
-    from partstream.protocols.server_corners import RequestReaderSpec, WriteResponse
+    from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
 
 __all__ = ["Endpoint", "endpoints_of"]
 
@@ -36,7 +36,7 @@ class Endpoint:
     pattern: str
     asks: RequestWriterSpec
     reads: RequestReaderSpec
-    writes: WriteResponse
+    writes: ResponseWriterSpec
 
     @property
     def path(self) -> str:

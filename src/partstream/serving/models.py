@@ -63,7 +63,7 @@ class ModelCatalogue:
         providers: The providers by name; of two models with one id, the first provider's has the id, and the other is
             `name/id`.
         aliases: The prefixes with which every model may also be named, see
-            :attr:`partstream.protocols.server_corners.WriteResponse.aliases`.
+            :attr:`partstream.protocols.server_corners.ResponseWriterSpec.aliases`.
         seconds: How long a list is kept.
     """
 

@@ -15,8 +15,10 @@ from partstream.serving.outgoing import Head
 if TYPE_CHECKING:
     from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import ResponsePart
-    from partstream.protocols.protocol import StreamForm, WireEvent, WriteResponse
+    from partstream.protocols.protocol import ResponseWriterSpec
     from partstream.protocols.served_failures import ServedFailure
+    from partstream.protocols.server_corners import StreamForm
+    from partstream.protocols.wire_request import WireEvent
     from partstream.serving.outgoing import Outlet
 
 __all__ = ["AnswerReply", "DocumentReply", "StreamReply", "json_headers", "send_failure", "stream_headers"]
@@ -74,7 +76,7 @@ class StreamReply:
 
     def __init__(
         self,
-        writes: WriteResponse,
+        writes: ResponseWriterSpec,
         asked: InboundRequest,
         reply: Reply,
         outlet: Outlet,
@@ -158,7 +160,7 @@ class DocumentReply:
     __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
 
     def __init__(
-        self, writes: WriteResponse, asked: InboundRequest, reply: Reply, outlet: Outlet, request_id: str
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: Outlet, request_id: str
     ) -> None:
         self._writes = writes
         self._request_id = request_id
@@ -213,7 +215,7 @@ def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
     return (("content-type", "application/json"), ("content-length", str(len(body))))
 
 
-def send_failure(writes: WriteResponse, failure: ServedFailure, outlet: Outlet, *headers: tuple[str, str]) -> None:
+def send_failure(writes: ResponseWriterSpec, failure: ServedFailure, outlet: Outlet, *headers: tuple[str, str]) -> None:
     """Writes a whole reply that tells of a failure, in the wire's own words."""
     said = writes.failed(failure)
     body = dumps(said.body)

@@ -12,7 +12,7 @@ from partstream.serving.memory import asked_of_store
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from partstream.protocols.protocol import WriteResponse
+    from partstream.protocols.protocol import ResponseWriterSpec
     from partstream.protocols.served_state import StoredAnswer, StoredRoute
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.answer_run import Deliver
@@ -33,7 +33,7 @@ class FrameReplay:
     """
 
     def __init__(
-        self, frames: Sequence[bytes], running: RecordedOutlet | None, first: int, writes: WriteResponse
+        self, frames: Sequence[bytes], running: RecordedOutlet | None, first: int, writes: ResponseWriterSpec
     ) -> None:
         self.content_type = writes.content_type
         self._frames = frames
@@ -65,7 +65,7 @@ class FrameReplay:
 
 
 async def stored_reply(
-    memory: AnswerMemory, writes: WriteResponse, route: StoredRoute, wire: WireRequest, owner: str
+    memory: AnswerMemory, writes: ResponseWriterSpec, route: StoredRoute, wire: WireRequest, owner: str
 ) -> Mapping[str, Any] | FrameReplay:
     """The reply to a request for a kept answer.
 

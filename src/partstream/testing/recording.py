@@ -17,7 +17,7 @@ from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.protocols.protocol import Protocol, WriteResponse
+    from partstream.protocols.protocol import Protocol, ResponseWriterSpec
 
 __all__ = ["NotARecordingError", "read_recording"]
 
@@ -42,7 +42,7 @@ class NotARecordingError(CallerError):
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
-def read_recording(path: Path, content: bytes, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
+def read_recording(path: Path, content: bytes, protocol: Protocol, writes: ResponseWriterSpec) -> tuple[Send, ...]:
     """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
     A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed

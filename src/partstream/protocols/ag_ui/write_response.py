@@ -23,8 +23,8 @@ from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import identifier
 from partstream.protocols.life import State
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.protocol import WriteResponse
 from partstream.protocols.served_failures import STATUSES, FailedReply, ServedFailure, retry_headers
+from partstream.protocols.server_corners import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -207,7 +207,7 @@ def _failed_reply(failure: ServedFailure) -> FailedReply:
     return FailedReply(STATUSES[failure.kind], retry_headers(failure), {**_error(0, failure.message), "code": code})
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=AGUIWriter,
     frame=_frame,
     document=_document,

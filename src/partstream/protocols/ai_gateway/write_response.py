@@ -26,7 +26,7 @@ from partstream.protocols.ai_sdk.chunks import (
     whole_text,
 )
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _frame(chunk: Chunk) -> bytes:
 
 
 # The finish part ends the stream; the published client takes `[DONE]` and does not need it.
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=_writer,
     frame=_frame,
     document=document_of,

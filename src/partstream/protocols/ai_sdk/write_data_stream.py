@@ -16,7 +16,7 @@ from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.fields import identifier
 from partstream.protocols.ai_sdk.replay import REASONING
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.usage import Usage
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ _FORMS: Final = ChunkForms(
     end=_end,
 )
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=partial(ChunkWriter, _FORMS),
     frame=write_line,
     document=no_document,

@@ -25,7 +25,7 @@ from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.files import data_chunk
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.ai_sdk.written_usage import known, written_usage
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ _FORMS: Final = ChunkForms(
     end=_end,
 )
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=partial(ChunkWriter, _FORMS),
     frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
     document=no_document,

@@ -24,7 +24,7 @@ from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation
 from partstream.protocols.life import State
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return b"event: " + str(event.get("type")).encode() + b"\ndata: " + dumps(event) + b"\n\n"
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=MessagesWriter,
     frame=frame,
     document=write_document,

@@ -25,7 +25,7 @@ from partstream.protocols.citations import read_citation
 from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return b"data: " + dumps(event) + b"\n\n"
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=ChatCompletionsWriter,
     frame=frame,
     document=write_document,

@@ -28,7 +28,7 @@ from partstream.protocols.gemini.written_errors import error_document, error_eve
 from partstream.protocols.gemini.written_state import WrittenState
 from partstream.protocols.gemini.written_usage import written_usage
 from partstream.protocols.life import State
-from partstream.protocols.protocol import StreamForm, WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec, StreamForm
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _form_of(asked: InboundRequest) -> StreamForm:
     return _ARRAY if asked.dialect == ARRAY else _EVENTS
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=GeminiWriter,
     frame=frame,
     document=write_document,

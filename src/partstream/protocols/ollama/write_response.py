@@ -17,8 +17,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row
 from partstream.protocols.life import State
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
-from partstream.protocols.protocol import WriteResponse
 from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
+from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.protocols.timestamps import rfc3339
 from partstream.usage import UnifiedFinishReason
 
@@ -165,7 +165,7 @@ def _failed_reply(failure: ServedFailure) -> FailedReply:
     return FailedReply(_STATUSES[failure.kind], retry_headers(failure), {"error": failure.message})
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=OllamaWriter,
     frame=_frame,
     document=_document,

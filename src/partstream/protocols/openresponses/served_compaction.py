@@ -27,7 +27,7 @@ from partstream.protocols.openresponses.sealed_summary import SUMMARY, sealed_su
 from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import COMPACTION, Identifiers
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.server_corners import FurtherEndpoint, RequestReaderSpec, WriteResponse
+from partstream.protocols.server_corners import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,7 +206,7 @@ def _never(_request: WireRequest) -> bool:
 COMPACT: Final = FurtherEndpoint(
     "/responses/compact",
     RequestReaderSpec(read=_read),
-    WriteResponse(
+    ResponseWriterSpec(
         open=_CompactionWriter,
         frame=dumps,
         document=_document,

@@ -36,7 +36,7 @@ from partstream.protocols.openresponses.written_items import (
     write_call,
     write_compaction,
 )
-from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.server_corners import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -225,7 +225,7 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return head + b"data: " + dumps(event) + b"\n\n"
 
 
-WRITE_RESPONSE: Final = WriteResponse(
+WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=OpenResponsesWriter,
     frame=frame,
     document=write_document,
