@@ -14,7 +14,7 @@ from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.framings import SSE
-from partstream.protocols.protocol import Claim, Protocol, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, Protocol, ResponseReaderSpec
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class TypelessStream:
         return [Finish(outcome, FinishReason(UnifiedFinishReason.STOP), error=error)]
 
 
-def _claim(_kind: str | None, event: WireEvent) -> Claim:
-    return Claim.POSSIBLE if "choices" in event else Claim.NO
+def _claim(_kind: str | None, event: WireEvent) -> MatchConfidence:
+    return MatchConfidence.POSSIBLE if "choices" in event else MatchConfidence.NO
 
 
 _WITH_SINK: Final = ResponseReaderSpec(TypelessStream, _claim, MappingProxyType({"": {"choices": "choices"}}))

@@ -20,7 +20,7 @@ from partstream.errors import (
 from partstream.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.framings import JSON_LINES, SSE
-from partstream.protocols.protocol import Claim, EndMark, Ends, Protocol, ResponseReaderSpec
+from partstream.protocols.protocol import EndMark, Ends, MatchConfidence, Protocol, ResponseReaderSpec
 from partstream.protocols.reader import StreamReader
 from partstream.sse import JSONLinesDecoder, SSEDecoder
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
@@ -245,7 +245,9 @@ def _parrot(ends: Ends, tag: str | None = "type") -> Protocol:
     """A protocol whose events are `{"say": TEXT}`, and `{"stop": true}` at the end."""
     return Protocol(
         "parrot",
-        lambda: ResponseReaderSpec(Parrot, lambda _kind, _event: Claim.NO, {"": {"say": "say"}} if tag is None else {}),
+        lambda: ResponseReaderSpec(
+            Parrot, lambda _kind, _event: MatchConfidence.NO, {"": {"say": "say"}} if tag is None else {}
+        ),
         tag=tag,
         ends=ends,
     )

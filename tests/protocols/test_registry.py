@@ -13,8 +13,8 @@ from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
 from partstream.protocols.model_paths import MODEL, path_for_model
 from partstream.protocols.protocol import (
-    Claim,
     KeyKind,
+    MatchConfidence,
     OwnSettings,
     Protocol,
     RequestWriterSpec,
@@ -41,7 +41,7 @@ def test_every_row_can_be_read(row: Protocol) -> None:
     assert not corner.open(StreamOptions()).failing
     for framing in row.framings:
         assert not StreamReader(row, framing=framing).finished
-    assert corner.claim("no such type", {"type": "no such type"}) <= Claim.POSSIBLE
+    assert corner.claim("no such type", {"type": "no such type"}) <= MatchConfidence.POSSIBLE
 
 
 LOADED = {

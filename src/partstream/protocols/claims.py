@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.protocol import Claim
+from partstream.protocols.protocol import MatchConfidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.protocols.protocol import Protocol, WireEvent
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.wire_request import WireEvent
 
 __all__ = ["Claims", "NamedEvent", "Telling", "claims_of", "protocol_of", "stream_of_another"]
 
@@ -58,7 +59,7 @@ class Claims(NamedTuple):
 def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
     """What a protocol claims of events."""
     claimed = [_claim(row, one) for one in events]
-    return Claims(claimed.count(Claim.SURE), claimed.count(Claim.POSSIBLE), len(claimed))
+    return Claims(claimed.count(MatchConfidence.SURE), claimed.count(MatchConfidence.POSSIBLE), len(claimed))
 
 
 class Telling:
@@ -85,10 +86,10 @@ class Telling:
         self.seen += 1
         for place, row in enumerate(self._rows):
             claim = _claim(row, event)
-            if claim is Claim.SURE:
+            if claim is MatchConfidence.SURE:
                 self.sure = row
                 return row
-            self._possible[place] += claim is Claim.POSSIBLE
+            self._possible[place] += claim is MatchConfidence.POSSIBLE
         return None
 
     @property
@@ -122,5 +123,5 @@ def stream_of_another(rows: Iterable[Protocol], row: Protocol, events: Sequence[
     return name_of_stream(event for _, event in events) if other is None else other.shown_title
 
 
-def _claim(row: Protocol, named: NamedEvent) -> Claim:
+def _claim(row: Protocol, named: NamedEvent) -> MatchConfidence:
     return row.read_response().claim(row.kind(named.event) or named.name or None, named.event)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from partstream.errors import TruncatedStreamError, UpstreamProtocolError
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.life import State
-from partstream.protocols.protocol import Claim
+from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.registry import loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.protocols.protocol import WireEvent
+    from partstream.protocols.wire_request import WireEvent
 
 __all__ = ["likeness", "understood_nothing"]
 
@@ -33,6 +33,6 @@ def likeness(events: Sequence[WireEvent]) -> str | None:
     """
     for name, row in loadable_protocols()[0].items():
         claim = row.read_response().claim
-        if any(claim(row.kind(event), event) is Claim.SURE for event in events):
+        if any(claim(row.kind(event), event) is MatchConfidence.SURE for event in events):
             return name
     return name_of_stream(events)

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_FIELDS",
     "ChosenWindow",
-    "Claim",
     "CountEndpoint",
     "EndMark",
     "Ends",
     "KeyKind",
+    "MatchConfidence",
     "OwnSettings",
     "Protocol",
     "RequestReaderSpec",
@@ -67,7 +67,7 @@ NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The empty JSON object: the request that lacks everything, see :attr:`RequestWriterSpec.empty_request`."""
 
 
-class Claim(IntEnum):
+class MatchConfidence(IntEnum):
     """A protocol's verdict on one event of a recording."""
 
     NO = 0
@@ -130,7 +130,7 @@ class ResponseReaderSpec:
     """
 
     open: Callable[[StreamOptions], ResponseStream]
-    claim: Callable[[str | None, WireEvent], Claim]
+    claim: Callable[[str | None, WireEvent], MatchConfidence]
     frequent: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
 

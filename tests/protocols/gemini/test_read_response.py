@@ -17,7 +17,7 @@ from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.emitted_text import checksum
 from partstream.protocols.gemini.finish import FAILURES
 from partstream.protocols.gemini.read_response import claims
-from partstream.protocols.protocol import Claim
+from partstream.protocols.protocol import MatchConfidence
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.gemini.wire import (
     array,
@@ -572,11 +572,11 @@ def test_what_google_asks_to_show_of_a_search_is_in_the_metadata() -> None:
     "event", [chunk(said("a")), {"usageMetadata": {}}, {"promptFeedback": {"blockReason": "SAFETY"}}]
 )
 def test_a_chunk_is_surely_of_this_protocol(event: Event) -> None:
-    assert claims("", event) is Claim.SURE
+    assert claims("", event) is MatchConfidence.SURE
 
 
 @pytest.mark.parametrize(
     "event", [{"choices": []}, {"type": "ping"}, {"model": "m", "done": True}, {"type": "error", "error": {}}]
 )
 def test_an_event_of_another_wire_is_not(event: Event) -> None:
-    assert claims("", event) is Claim.NO
+    assert claims("", event) is MatchConfidence.NO

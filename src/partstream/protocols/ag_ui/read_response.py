@@ -30,7 +30,7 @@ from partstream.protocols.ag_ui.thinking import Thinking
 from partstream.protocols.ag_ui.tool_calls import ToolCalls
 from partstream.protocols.fields import Wire, identifier, mapping, objects, text
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 
 if TYPE_CHECKING:
@@ -309,9 +309,9 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event that is understood; all others come out as :class:`Unmapped`."""
 
 
-def claims(kind: str | None, _event: Wire) -> Claim:
+def claims(kind: str | None, _event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
-    return Claim.SURE if kind in EVENTS else Claim.NO
+    return MatchConfidence.SURE if kind in EVENTS else MatchConfidence.NO
 
 
 def events_of(document: Wire) -> Sequence[Wire]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.ai_sdk.read_response import CHUNKS, FREQUENT, THROWN, AISDKStream, Dialect
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 __all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]
 
 
-def _claims_full_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_full_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
     """Whether a chunk is of `fullStream`."""
     if THROWN in chunk:
-        return Claim.SURE
+        return MatchConfidence.SURE
     return _claim(kind, chunk, _FULL_STREAM, _NOT_FULL_STREAM)
 
 
-def _claims_ui_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_ui_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
     """Whether a chunk is of the UI message stream."""
     if kind is not None and kind.startswith("data-"):
-        return Claim.SURE
+        return MatchConfidence.SURE
     return _claim(kind, chunk, _UI_STREAM, _NOT_UI_STREAM)
 
 
-def _claims_data_stream(kind: str | None, _chunk: Chunk) -> Claim:
+def _claims_data_stream(kind: str | None, _chunk: Chunk) -> MatchConfidence:
     """Whether a chunk is of the data stream: its framing has told already."""
-    return Claim.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else Claim.POSSIBLE
+    return MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
 
 
-def _claims_provider_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_provider_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
     """Whether a chunk is of a provider's stream."""
     return _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM)
 
 
-def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> Claim:
+def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> MatchConfidence:
     if kind is None:
-        return Claim.NO
+        return MatchConfidence.NO
     if kind in sure and sure[kind](chunk):
-        return Claim.SURE
+        return MatchConfidence.SURE
     if kind not in CHUNKS or (kind in never and never[kind](chunk)):
-        return Claim.NO
-    return Claim.POSSIBLE
+        return MatchConfidence.NO
+    return MatchConfidence.POSSIBLE
 
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from partstream.protocols.applied_edits import applied_edits
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
@@ -274,17 +274,17 @@ def _dispatch(state: State) -> dict[str, tuple[State, _Handler]]:
 DISPATCH: Final = {state: _dispatch(state) for state in State}
 
 
-def claims(kind: str | None, event: Wire) -> Claim:
+def claims(kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol: never by `ping`, which others send too."""
     if kind == "message_start" and isinstance(event.get("message"), dict):
-        return Claim.SURE
+        return MatchConfidence.SURE
     if kind in {"content_block_start", "content_block_delta"} and isinstance(event.get(_INNER[kind]), dict):
-        return Claim.SURE
+        return MatchConfidence.SURE
     if kind == "message_delta" and isinstance(event.get("delta"), dict):
-        return Claim.SURE
+        return MatchConfidence.SURE
     if kind == "error":
-        return Claim.POSSIBLE if isinstance(event.get("error"), dict) else Claim.NO
-    return Claim.POSSIBLE if kind in EVENTS and kind != "ping" else Claim.NO
+        return MatchConfidence.POSSIBLE if isinstance(event.get("error"), dict) else MatchConfidence.NO
+    return MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else MatchConfidence.NO
 
 
 _INNER: Final = {"content_block_start": "content_block", "content_block_delta": "delta"}

@@ -28,7 +28,7 @@ from partstream.protocols.chat_completions.stream_errors import failure_of_word,
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,13 +217,13 @@ def _holds_only_calls(choice: Wire) -> bool:
     return "tool_calls" in said and said <= {"tool_calls", "role"}
 
 
-def claims(_kind: str | None, event: Wire) -> Claim:
+def claims(_kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol."""
     if isinstance(event.get("choices"), list):
-        return Claim.SURE
+        return MatchConfidence.SURE
     if str(event.get("object")).startswith(_CHUNKS):
-        return Claim.SURE
-    return Claim.POSSIBLE if event.get("error") and "type" not in event else Claim.NO
+        return MatchConfidence.SURE
+    return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
 
 
 def events_of(document: Wire) -> Sequence[Wire]:

@@ -22,7 +22,7 @@ from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,11 +148,11 @@ def _kind(chunk: Wire) -> EventKind | None:
     return EventKind.REPORT if chunk.keys() & _REPORTS else None
 
 
-def claims(_kind: str | None, event: Wire) -> Claim:
+def claims(_kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol."""
     if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
-        return Claim.SURE
-    return Claim.POSSIBLE if event.get("error") and "type" not in event else Claim.NO
+        return MatchConfidence.SURE
+    return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
 
 
 def events_of(document: Wire) -> Sequence[Wire]:

@@ -18,7 +18,7 @@ from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, fini
 from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -143,12 +143,12 @@ EVENTS: Final[Mapping[str, tuple[EventKind, Callable[[InteractionsStream, Wire, 
 }
 
 
-def claims(kind: str | None, event: Wire) -> Claim:
+def claims(kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol."""
     said = event.get("event_type")
     if said == kind and isinstance(said, str) and said.startswith(("interaction.", "step.", "content.")):
-        return Claim.SURE
-    return Claim.POSSIBLE if said == "error" else Claim.NO
+        return MatchConfidence.SURE
+    return MatchConfidence.POSSIBLE if said == "error" else MatchConfidence.NO
 
 
 def events_of(document: Wire) -> Sequence[Wire]:

@@ -25,7 +25,7 @@ from partstream.protocols.ollama.short_way import FREQUENT, LineFastPath
 from partstream.protocols.ollama.texts import Texts
 from partstream.protocols.ollama.thinking import Thinking
 from partstream.protocols.ollama.tool_calls import ToolCalls
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -198,13 +198,15 @@ def _is_of_generate(chunk: Wire) -> bool:
     return isinstance(chunk.get("response"), str) and "message" not in chunk
 
 
-def claims(_kind: str | None, event: Wire) -> Claim:
+def claims(_kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol."""
     if _is_of_generate(event):
-        return Claim.NO
+        return MatchConfidence.NO
     if isinstance(event.get("done"), bool) and (isinstance(event.get("model"), str) or "message" in event):
-        return Claim.SURE
-    return Claim.POSSIBLE if isinstance(event.get("error"), str) and "type" not in event else Claim.NO
+        return MatchConfidence.SURE
+    return (
+        MatchConfidence.POSSIBLE if isinstance(event.get("error"), str) and "type" not in event else MatchConfidence.NO
+    )
 
 
 def events_of(document: Wire) -> Sequence[Wire]:

@@ -20,7 +20,7 @@ from partstream.protocols.openresponses.fields import Wire, identifier, index, m
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
 from partstream.protocols.openresponses.text_events import TextEvents
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
-from partstream.protocols.protocol import Claim, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
@@ -334,14 +334,16 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
 """The event types that come by the thousand, with the attributes that their sinks read and the fields they are."""
 
 
-def claims(kind: str | None, event: Wire) -> Claim:
+def claims(kind: str | None, event: Wire) -> MatchConfidence:
     """Tells whether an event of a recording belongs to this protocol.
 
     Its one type without the prefix exists in other protocols too.
     """
     if kind is not None and kind.startswith("response."):
-        return Claim.SURE
-    return Claim.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else Claim.NO
+        return MatchConfidence.SURE
+    return (
+        MatchConfidence.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else MatchConfidence.NO
+    )
 
 
 def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | None]]:
