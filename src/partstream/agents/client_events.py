@@ -26,7 +26,7 @@ from partstream.arguments import described, refuse
 from partstream.chunk_sources import as_chunk, chunks_of
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.claims import NamedEvent, Telling
+from partstream.protocols.claims import NamedEvent, ProtocolMatcher
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.registry import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.thinking_text import open_response
@@ -184,7 +184,7 @@ class _Reading:
         self._options = options
         self._stream = None if row is None else open_response(row.read_response(), options)
         self._kept: list[dict[str, Any]] = []
-        self._telling = Telling(list(loadable_protocols()[0].values()) if row is None else [])
+        self._telling = ProtocolMatcher(list(loadable_protocols()[0].values()) if row is None else [])
         self._unmapped: Counter[str] = Counter()
 
     @property

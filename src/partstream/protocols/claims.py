@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.wire_request import WireEvent
 
-__all__ = ["Claims", "NamedEvent", "Telling", "claims_of", "protocol_of", "stream_of_another"]
+__all__ = ["Claims", "NamedEvent", "ProtocolMatcher", "claims_of", "protocol_of", "stream_of_another"]
 
 
 class NamedEvent(NamedTuple):
@@ -62,7 +62,7 @@ def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
     return Claims(claimed.count(MatchConfidence.SURE), claimed.count(MatchConfidence.POSSIBLE), len(claimed))
 
 
-class Telling:
+class ProtocolMatcher:
     """Tells which protocol events are of, event by event: the one rule for streams, recordings and clients.
 
     Args:
@@ -103,7 +103,7 @@ class Telling:
 
 def protocol_of(rows: Sequence[Protocol], events: Iterable[NamedEvent]) -> Protocol | None:
     """The protocol that the first events tell; None where they tell none."""
-    telling = Telling(rows)
+    telling = ProtocolMatcher(rows)
     for event in events:
         if telling.add(event) is not None:
             break

@@ -24,7 +24,7 @@ from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.bare_json import BareJSONDecoder
 from partstream.protocols.begun_json import begun_object
-from partstream.protocols.claims import NamedEvent, Telling, claims_of
+from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.life import State
@@ -85,7 +85,7 @@ class WireFinder:
         self._head: bytes | None = b""  # the first bytes that are no blank, until they tell the framing
         self._rows: list[Protocol] = []
         self._decoder: EventDecoder | None = None
-        self._telling = Telling(())
+        self._telling = ProtocolMatcher(())
         self._is_over = False
 
     def feed(self, data: bytes) -> bool:
@@ -139,7 +139,7 @@ class WireFinder:
             self._decoder = BareJSONDecoder() if other is None else other.make_decoder()
         names = {SSE.name, JSON_LINES.name} if self.is_json and self.framing is None else {name}
         self._rows = [row for row in rows if not names.isdisjoint({framing.name for framing in row.framings})]
-        self._telling = Telling(self._rows)
+        self._telling = ProtocolMatcher(self._rows)
         self._look(head)
 
     def _look(self, data: bytes) -> None:
@@ -171,7 +171,7 @@ class WireFinder:
         self._is_over = True
         self.row = self._telling.told
         if self.row is None and not self.events and (begun := _begun(bytes(self.data))) is not None:
-            telling = Telling(self._rows)
+            telling = ProtocolMatcher(self._rows)
             telling.add(begun)
             self.row = telling.told
         if self.row is not None and self.framing is None:
@@ -217,7 +217,7 @@ def explanation(
     first = begun[0][1] if begun else b""
     if error is not None and not events and first:
         return _error_of_no_events(first, expected) or _error_of_other_framing(first, row, expected)
-    telling = Telling(list(loadable_protocols()[0].values()))
+    telling = ProtocolMatcher(list(loadable_protocols()[0].values()))
     like = next((sure for one in events if (sure := telling.add(one)) is not None), None)
     return _error_of_another(events, like, row, first, expected)
 
