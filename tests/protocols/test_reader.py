@@ -20,7 +20,7 @@ from partstream.errors import (
 from partstream.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.framings import JSON_LINES, SSE
-from partstream.protocols.protocol import EndMark, Ends, MatchConfidence, Protocol, ResponseReaderSpec
+from partstream.protocols.protocol import EndMark, MatchConfidence, Protocol, ResponseReaderSpec, Terminators
 from partstream.protocols.reader import StreamReader
 from partstream.sse import JSONLinesDecoder, SSEDecoder
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
@@ -241,7 +241,7 @@ def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
         assert outputs[number][-1].response_id == f"resp_{number}"
 
 
-def _parrot(ends: Ends, tag: str | None = "type") -> Protocol:
+def _parrot(ends: Terminators, tag: str | None = "type") -> Protocol:
     """A protocol whose events are `{"say": TEXT}`, and `{"stop": true}` at the end."""
     return Protocol(
         "parrot",
@@ -316,7 +316,10 @@ NEAR, WHOLE, CLOSES, CLOSES_WHOLE = (
 def test_what_done_means_for_the_end_is_a_row_of_the_protocol(
     mark: EndMark, pieces: list[bytes], finished_before_the_end: bool, ending: bool, outcome: Outcome
 ) -> None:
-    for protocol in (_parrot(Ends(data={b"[DONE]": mark})), _parrot(Ends(data={b"[DONE]": mark}), tag=None)):
+    for protocol in (
+        _parrot(Terminators(data={b"[DONE]": mark})),
+        _parrot(Terminators(data={b"[DONE]": mark}), tag=None),
+    ):
         for fed in (pieces, [b"".join(pieces)]):
             reader = StreamReader(protocol)
             outputs = [output for piece in fed for output in reader.feed(piece)]
@@ -327,15 +330,15 @@ def test_what_done_means_for_the_end_is_a_row_of_the_protocol(
 
 
 def test_a_named_event_or_the_end_of_the_bytes_may_say_that_the_response_is_whole() -> None:
-    named = StreamReader(_parrot(Ends(names={b"done": CLOSES_WHOLE})))
+    named = StreamReader(_parrot(Terminators(names={b"done": CLOSES_WHOLE})))
     assert named.feed(SAY + b"event: done\ndata: {}\n\n") == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
     assert named.end() == []
-    ends = StreamReader(_parrot(Ends(end_of_bytes=CLOSES_WHOLE)))
+    ends = StreamReader(_parrot(Terminators(end_of_bytes=CLOSES_WHOLE)))
     assert [*ends.feed(SAY), *ends.end()] == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
 
 
 def test_frames_without_a_type_are_read_with_and_without_the_short_way() -> None:
-    protocol = _parrot(Ends(), tag=None)
+    protocol = _parrot(Terminators(), tag=None)
     pieces = [SAY, SAY, b'data: {"say":"\\ud83d"}\n\n', SAY, b'data: {"say":"!","more":[1]}\n\n', STOP]
     expected = ["Hi", "Hi", "\ud83d", "Hi", "!"]
     for fed in (pieces, [b"".join(pieces)], [bytes((byte,)) for byte in b"".join(pieces)]):

@@ -43,7 +43,6 @@ __all__ = [
     "ChosenWindow",
     "CountEndpoint",
     "EndMark",
-    "Ends",
     "KeyKind",
     "MatchConfidence",
     "OwnSettings",
@@ -54,6 +53,7 @@ __all__ = [
     "ResponseWriterSpec",
     "SpokenAt",
     "StreamForm",
+    "Terminators",
     "WindowSource",
     "WireEvent",
     "WireRequest",
@@ -100,7 +100,7 @@ class EndMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class Terminators:
     """The marks, beside its own events, by which a wire ends a response.
 
     Attributes:
@@ -379,7 +379,7 @@ class Protocol:
     own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)
     tag: str | None = "type"
-    ends: Ends = field(default_factory=Ends)
+    ends: Terminators = field(default_factory=Terminators)
     has_chunks: bool = False
     title: str = ""
     says: str = ""

@@ -15,9 +15,8 @@ from partstream.serving.outgoing import Head
 if TYPE_CHECKING:
     from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import ResponsePart
-    from partstream.protocols.protocol import ResponseWriterSpec
     from partstream.protocols.served_failures import ServedFailure
-    from partstream.protocols.server_corners import StreamForm
+    from partstream.protocols.server_corners import ResponseWriterSpec, StreamForm
     from partstream.protocols.wire_request import WireEvent
     from partstream.serving.outgoing import Outlet
 

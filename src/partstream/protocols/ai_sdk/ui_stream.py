@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
+from partstream.protocols.protocol import EndMark, Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 
@@ -14,6 +14,6 @@ PROTOCOL: Final = Protocol(
     read_response=loaded("partstream.protocols.ai_sdk.dialects", "UI_STREAM"),
     write_response=loaded("partstream.protocols.ai_sdk.write_ui_stream", "WRITE_RESPONSE"),
     # An application that writes the stream itself need not say more of the end than this.
-    ends=Ends(data={b"[DONE]": EndMark(completes=True)}),
+    ends=Terminators(data={b"[DONE]": EndMark(completes=True)}),
     has_chunks=True,
 )

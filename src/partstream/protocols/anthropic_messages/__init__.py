@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
-from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
+from partstream.protocols.protocol import EndMark, Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 
@@ -20,7 +20,7 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.anthropic_messages.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.anthropic_messages.write_response", "WRITE_RESPONSE"),
     framings=(LENIENT_SSE, JSON_LINES),
-    ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,
     title="Anthropic Messages",
     says="Servers with `/messages`, such as Anthropic, Ollama, vLLM or llama.cpp",

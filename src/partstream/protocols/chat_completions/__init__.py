@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
-from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
+from partstream.protocols.protocol import EndMark, Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 
@@ -21,7 +21,7 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.chat_completions.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.chat_completions.write_response", "WRITE_RESPONSE"),
     tag=None,
-    ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,
     title="Chat Completions",
     spoken_at=loaded("partstream.protocols.chat_completions.servers", "SPOKEN_AT"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
-from partstream.protocols.protocol import Ends, Protocol, loaded
+from partstream.protocols.protocol import Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 
@@ -21,7 +21,7 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.gemini.write_response", "WRITE_RESPONSE"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
-    ends=Ends(),
+    ends=Terminators(),
     has_chunks=True,
     title="Gemini",
     spoken_at=loaded("partstream.protocols.gemini.servers", "SPOKEN_AT"),

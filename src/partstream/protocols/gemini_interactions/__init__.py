@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
-from partstream.protocols.protocol import Ends, Protocol, loaded
+from partstream.protocols.protocol import Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 
@@ -17,7 +17,7 @@ PROTOCOL: Final = Protocol(
     read_response=loaded("partstream.protocols.gemini_interactions.read_response", "READ_RESPONSE"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag="event_type",
-    ends=Ends(),
+    ends=Terminators(),
     has_chunks=True,
     title="Google Interactions",
     says="The Gemini API, beside its older `generateContent`",
