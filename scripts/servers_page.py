@@ -18,7 +18,7 @@ from partstream.protocols.registry import PROTOCOLS, spoken_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from partstream.protocols.protocol import SpokenAt
+    from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["servers_page"]
 
@@ -126,13 +126,13 @@ def _mark_of(form: object) -> str:
     return "–" if form is None else "✓"
 
 
-def _how_tried(protocol: str, spoken: SpokenAt, result: Mapping[str, Any]) -> str:
+def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any]) -> str:
     if protocol in result.get("seen", {}):
         return f"{result['package']}, {result['date']}"
     return "recorded answers" if "recording" in spoken.source else "–"
 
 
-def _source(spoken: SpokenAt) -> str:
+def _source(spoken: ServerProtocol) -> str:
     """The source of a row, with links to pages of the docs and without places in other notes."""
     source = re.sub(r"\(((?:[^()]|\([^()]*\))*)\)", r"\1", _NOTES.sub("", spoken.source))
     source = _PAGES.sub(r"[\2](\1)", source)

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.known_servers import KNOWN_SERVERS, known_server, server_at
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 from partstream.protocols.registry import PROTOCOLS, spoken_at
 
 ROWS = [
@@ -71,8 +71,10 @@ def test_no_two_servers_share_a_name_a_host_or_a_port() -> None:
         assert len(values) == len(set(values))
 
 
-@pytest.mark.parametrize(("protocol", "row"), ROWS, ids=lambda one: one.server if isinstance(one, SpokenAt) else one)
-def test_a_row_of_a_protocol_stands_at_its_server(protocol: str, row: SpokenAt) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "row"), ROWS, ids=lambda one: one.server if isinstance(one, ServerProtocol) else one
+)
+def test_a_row_of_a_protocol_stands_at_its_server(protocol: str, row: ServerProtocol) -> None:
     server = known_server(row.server)
     assert server_at(row.base_url.replace("YOUR-RESOURCE", "mine")) == server
     assert row.source

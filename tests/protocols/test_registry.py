@@ -19,7 +19,7 @@ from partstream.protocols.protocol import (
     Protocol,
     RequestWriterSpec,
     ResponseReaderSpec,
-    SpokenAt,
+    ServerProtocol,
 )
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import (
@@ -58,7 +58,7 @@ def test_every_row_loads_objects_of_the_classes_that_it_promises(row: Protocol) 
     for name, kind in LOADED.items():
         load = getattr(row, name)
         assert load is None or isinstance(load(), kind), name
-    assert row.spoken_at is None or all(isinstance(one, SpokenAt) for one in row.spoken_at())
+    assert row.spoken_at is None or all(isinstance(one, ServerProtocol) for one in row.spoken_at())
 
 
 @pytest.mark.parametrize("name", asked_protocols())

@@ -51,7 +51,7 @@ __all__ = [
     "RequestWriterSpec",
     "ResponseReaderSpec",
     "ResponseWriterSpec",
-    "SpokenAt",
+    "ServerProtocol",
     "StreamForm",
     "Terminators",
     "WindowSource",
@@ -318,7 +318,7 @@ class RequestWriterSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenAt:
+class ServerProtocol:
     """A known server that speaks a protocol.
 
     Attributes:
@@ -383,7 +383,7 @@ class Protocol:
     has_chunks: bool = False
     title: str = ""
     says: str = ""
-    spoken_at: Callable[[], tuple[SpokenAt, ...]] | None = None
+    spoken_at: Callable[[], tuple[ServerProtocol, ...]] | None = None
 
     @property
     def shown_title(self) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import RequestWriterSpec, SpokenAt
+    from partstream.protocols.protocol import RequestWriterSpec, ServerProtocol
 
 __all__ = [
     "AUTO",
@@ -284,7 +284,7 @@ def known_framings() -> dict[str, Framing]:
     return known
 
 
-def spoken_at(server: str) -> tuple[tuple[str, SpokenAt], ...]:
+def spoken_at(server: str) -> tuple[tuple[str, ServerProtocol], ...]:
     """The protocols that a known server speaks, by name, each with its row; the better one first.
 
     A protocol that is complete there is better than one that is not, and of two that are not the one that lacks less;

@@ -18,7 +18,7 @@ from partstream.protocols.registry import spoken_at
 from partstream.settings.errors import closest_name, shown_name
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import SpokenAt
+    from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["ANOTHER_ADDRESS", "Preset", "PresetRegion", "UnknownPresetError", "preset_named", "presets"]
 
@@ -116,7 +116,7 @@ def preset_named(name: str) -> Preset:
     return found
 
 
-def _preset(server: KnownServer, best: SpokenAt) -> Preset:
+def _preset(server: KnownServer, best: ServerProtocol) -> Preset:
     scheme = urlsplit(best.base_url).scheme
     return Preset(
         server.name,

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 from partstream.protocols.registry import asking, spoken_at
 from partstream.upstreams.presets import preset_named
 
@@ -21,7 +21,7 @@ def _losses() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("protocol", "spoken"), ROWS, ids=[name for name, _ in ROWS])
-def test_the_table_says_what_a_wire_of_ollama_loses(protocol: str, spoken: SpokenAt) -> None:
+def test_the_table_says_what_a_wire_of_ollama_loses(protocol: str, spoken: ServerProtocol) -> None:
     assert spoken.reason in _losses()[urlsplit(spoken.base_url).path + asking(protocol).path]
 
 

@@ -10,7 +10,7 @@ from partstream.protocols.ai_gateway.servers import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses.servers import SPOKEN_AT as OPENRESPONSES
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 from partstream.upstreams.detection.base_urls import base_urls
 from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
 from partstream.upstreams.detection.signs import Presence, Sign
@@ -274,8 +274,8 @@ def test_three_protocols_at_the_most_are_asked_for_and_only_those_with_an_empty_
 # ---- a wire with a base path of its own ----
 
 
-def _at_ollama(*, is_complete: bool, rank: int = 1, reason: str = "") -> SpokenAt:
-    return SpokenAt("ollama", "http://localhost:11434/x", is_complete, reason, "a test", rank)
+def _at_ollama(*, is_complete: bool, rank: int = 1, reason: str = "") -> ServerProtocol:
+    return ServerProtocol("ollama", "http://localhost:11434/x", is_complete, reason, "a test", rank)
 
 
 OWN = Wire("own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api")

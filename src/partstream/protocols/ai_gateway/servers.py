@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["SPOKEN_AT"]
 
@@ -13,7 +13,7 @@ _SOURCE: Final = (
 )
 
 SPOKEN_AT: Final = tuple(
-    SpokenAt("vercel", f"https://ai-gateway.vercel.sh/{version}/ai", is_complete=True, reason="", source=_SOURCE)
+    ServerProtocol("vercel", f"https://ai-gateway.vercel.sh/{version}/ai", is_complete=True, reason="", source=_SOURCE)
     for version in ("v4", "v3", "v1")
 )
 """The newest version first: it is the one that a person gets who names no other."""

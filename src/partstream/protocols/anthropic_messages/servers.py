@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["SPOKEN_AT"]
 
 
-def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
-    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+def _in_part(server: str, base_url: str, reason: str, source: str) -> ServerProtocol:
+    return ServerProtocol(server, base_url, is_complete=False, reason=reason, source=source)
 
 
-def _whole(server: str, base_url: str, source: str) -> SpokenAt:
-    return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
+def _whole(server: str, base_url: str, source: str) -> ServerProtocol:
+    return ServerProtocol(server, base_url, is_complete=True, reason="", source=source)
 
 
 SPOKEN_AT: Final = (

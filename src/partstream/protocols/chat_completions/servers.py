@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["SPOKEN_AT"]
 
 
-def _whole(server: str, base_url: str, source: str) -> SpokenAt:
-    return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
+def _whole(server: str, base_url: str, source: str) -> ServerProtocol:
+    return ServerProtocol(server, base_url, is_complete=True, reason="", source=source)
 
 
-def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
-    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+def _in_part(server: str, base_url: str, reason: str, source: str) -> ServerProtocol:
+    return ServerProtocol(server, base_url, is_complete=False, reason=reason, source=source)
 
 
 _NO_REASONING: Final = "new models refuse tools beside reasoning, and reasoning cannot go back"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["SPOKEN_AT"]
 
 SPOKEN_AT: Final = (
-    SpokenAt(
+    ServerProtocol(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
         is_complete=True,
         reason="",
         source="docs/wires/gemini.md#framing; ai.google.dev/api/generate-content; recordings of the Gemini API",
     ),
-    SpokenAt(
+    ServerProtocol(
         "vertex",
         "https://aiplatform.googleapis.com/v1/publishers/google",
         is_complete=True,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import SpokenAt
+from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["SPOKEN_AT"]
 
 SPOKEN_AT: Final = (
-    SpokenAt(
+    ServerProtocol(
         "ollama",
         "http://localhost:11434/api",
         is_complete=True,

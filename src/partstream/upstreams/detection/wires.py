@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.protocols.errors import Errors
-    from partstream.protocols.protocol import SpokenAt
+    from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["Wire", "known_wires", "probed_elsewhere", "probed_wires"]
 
@@ -41,7 +41,7 @@ class Wire:
     title: str
     path: str
     empty_request: Mapping[str, Any] | None
-    rows: tuple[SpokenAt, ...]
+    rows: tuple[ServerProtocol, ...]
     errors: Errors
     own_base_path: str = ""
 
@@ -50,7 +50,7 @@ class Wire:
         """The path that is asked with an empty request."""
         return path_for_model(self.path, _NO_MODEL)
 
-    def row_at(self, server: str) -> SpokenAt | None:
+    def row_at(self, server: str) -> ServerProtocol | None:
         """What is known of it at a server, by the server's name."""
         return next((row for row in self.rows if row.server == server), None)
 
