@@ -2,29 +2,29 @@
 
 import pytest
 
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State, strict_step
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState, strict_step
 
-OPEN_STATES = [state for state in State if state is not State.ENDED]
+OPEN_STATES = [state for state in LifecycleState if state is not LifecycleState.ENDED]
 
 
 @pytest.mark.parametrize("state", OPEN_STATES)
 @pytest.mark.parametrize("kind", EventKind)
-def test_every_state_decides_every_kind_of_event(state: State, kind: EventKind) -> None:
+def test_every_state_decides_every_kind_of_event(state: LifecycleState, kind: EventKind) -> None:
     assert kind in TRANSITIONS[state]
 
 
 def test_after_the_end_nothing_is_legal() -> None:
-    assert TRANSITIONS[State.ENDED] == {}
-    assert set(TRANSITIONS) == set(State)
+    assert TRANSITIONS[LifecycleState.ENDED] == {}
+    assert set(TRANSITIONS) == set(LifecycleState)
 
 
 def test_every_state_can_be_reached_and_can_be_left() -> None:
-    reached = {State.IDLE}
+    reached = {LifecycleState.IDLE}
     while more := {step.next_state for state in reached for step in TRANSITIONS[state].values()} - reached:
         reached |= more
     assert reached == set(OPEN_STATES), "and ENDED by end() alone"
     for state in OPEN_STATES[:-1]:
-        assert TRANSITIONS[state][EventKind.TERMINAL].next_state is State.FINISHED
+        assert TRANSITIONS[state][EventKind.TERMINAL].next_state is LifecycleState.FINISHED
 
 
 def test_every_action_is_used() -> None:
@@ -34,14 +34,19 @@ def test_every_action_is_used() -> None:
 def test_nothing_leads_back_before_the_first_event_or_out_of_a_failure() -> None:
     for state, row in TRANSITIONS.items():
         for step in row.values():
-            assert step.next_state is not State.IDLE or state is State.IDLE
-            assert state is not State.FAILING or step.next_state in {State.FAILING, State.FINISHED}
-            assert state is not State.FINISHED or step.next_state is State.FINISHED
+            assert step.next_state is not LifecycleState.IDLE or state is LifecycleState.IDLE
+            assert state is not LifecycleState.FAILING or step.next_state in {
+                LifecycleState.FAILING,
+                LifecycleState.FINISHED,
+            }
+            assert state is not LifecycleState.FINISHED or step.next_state is LifecycleState.FINISHED
 
 
 def test_a_writer_may_do_what_the_rules_allow_and_nothing_else() -> None:
-    assert strict_step(State.IDLE, EventKind.LIFECYCLE) is TRANSITIONS[State.IDLE][EventKind.LIFECYCLE]
-    assert strict_step(State.IDLE, EventKind.CONTENT) is None
-    assert strict_step(State.ENDED, EventKind.CONTENT) is None
+    assert (
+        strict_step(LifecycleState.IDLE, EventKind.LIFECYCLE) is TRANSITIONS[LifecycleState.IDLE][EventKind.LIFECYCLE]
+    )
+    assert strict_step(LifecycleState.IDLE, EventKind.CONTENT) is None
+    assert strict_step(LifecycleState.ENDED, EventKind.CONTENT) is None
     for kind in EventKind:
-        assert strict_step(State.FINISHED, kind) is None
+        assert strict_step(LifecycleState.FINISHED, kind) is None

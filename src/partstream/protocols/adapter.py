@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError
 from partstream.outputs import Outcome
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Adapter(ABC):
 
     def __init__(self) -> None:
         self.sink: FastPath | None = None
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
 
     @property
@@ -42,7 +42,7 @@ class Adapter(ABC):
     @property
     def failing(self) -> bool:
         """Whether an error came, and what is said of it may follow, such as the usage."""
-        return self._state is State.FAILING
+        return self._state is LifecycleState.FAILING
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns what it means, in order."""
@@ -56,7 +56,7 @@ class Adapter(ABC):
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Ends the events."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: list[StreamOutput] = []
         if not self.finished:
@@ -64,7 +64,7 @@ class Adapter(ABC):
                 self._complete(outputs)
             else:
                 outputs = self.fail(self._error or TruncatedStreamError(self._state.name))
-        self._state = State.ENDED
+        self._state = LifecycleState.ENDED
         return outputs
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
@@ -111,4 +111,4 @@ class Adapter(ABC):
         """Appends the Finish; the response is finished then."""
 
 
-_OVER: Final = (State.FINISHED, State.ENDED)
+_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)

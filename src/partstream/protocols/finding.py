@@ -27,7 +27,7 @@ from partstream.protocols.begun_json import begun_object
 from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.registry import known_framings, loadable_protocols
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class WireFinder:
         found = _error_of_no_events(head, expected) or _error_of_events(self.events, head, expected)
         if found is None and len(self.data) >= _MOST_BYTES:
             return EventTooLargeError(_MOST_BYTES, _MOST_BYTES)
-        return found or TruncatedStreamError(State.IDLE.name)
+        return found or TruncatedStreamError(LifecycleState.IDLE.name)
 
     def _choose_framing(self, head: bytes) -> None:
         self._head = None

@@ -10,10 +10,10 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-__all__ = ["TRANSITIONS", "Action", "EventKind", "State", "Step", "strict_step"]
+__all__ = ["TRANSITIONS", "Action", "EventKind", "LifecycleState", "Step", "strict_step"]
 
 
-class State(Enum):
+class LifecycleState(Enum):
     """How far a response has come."""
 
     IDLE = auto()
@@ -66,61 +66,61 @@ class Step(NamedTuple):
         lenient: Whether only servers that break the rules need the row.
     """
 
-    next_state: State
+    next_state: LifecycleState
     action: Action
     lenient: bool = False
 
 
-def _handled(state: State, *, lenient: bool = False) -> Step:
+def _handled(state: LifecycleState, *, lenient: bool = False) -> Step:
     return Step(state, Action.HANDLE, lenient)
 
 
-TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
-    State.IDLE: {
-        EventKind.LIFECYCLE: _handled(State.OPEN),
+TRANSITIONS: Final[dict[LifecycleState, dict[EventKind, Step]]] = {
+    LifecycleState.IDLE: {
+        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
         # Servers leave the opening event out, or everything up to the closing events: llama.cpp, gemini-web2api.
-        EventKind.CONTENT: _handled(State.OPEN, lenient=True),
-        EventKind.REPORT: _handled(State.OPEN, lenient=True),
-        EventKind.ANSWER_END: _handled(State.ANSWERED, lenient=True),
-        EventKind.TERMINAL: _handled(State.FINISHED, lenient=True),
-        EventKind.ERROR: _handled(State.FAILING),
-        EventKind.SILENT: Step(State.IDLE, Action.IGNORE),
+        EventKind.CONTENT: _handled(LifecycleState.OPEN, lenient=True),
+        EventKind.REPORT: _handled(LifecycleState.OPEN, lenient=True),
+        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        EventKind.TERMINAL: _handled(LifecycleState.FINISHED, lenient=True),
+        EventKind.ERROR: _handled(LifecycleState.FAILING),
+        EventKind.SILENT: Step(LifecycleState.IDLE, Action.IGNORE),
     },
-    State.OPEN: {
-        EventKind.LIFECYCLE: _handled(State.OPEN),
-        EventKind.CONTENT: _handled(State.OPEN),
-        EventKind.REPORT: _handled(State.OPEN),
-        EventKind.ANSWER_END: _handled(State.ANSWERED),
-        EventKind.TERMINAL: _handled(State.FINISHED),
-        EventKind.ERROR: _handled(State.FAILING),
-        EventKind.SILENT: Step(State.OPEN, Action.IGNORE),
+    LifecycleState.OPEN: {
+        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
+        EventKind.CONTENT: _handled(LifecycleState.OPEN),
+        EventKind.REPORT: _handled(LifecycleState.OPEN),
+        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED),
+        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
+        EventKind.ERROR: _handled(LifecycleState.FAILING),
+        EventKind.SILENT: Step(LifecycleState.OPEN, Action.IGNORE),
     },
-    State.FAILING: {
-        EventKind.LIFECYCLE: _handled(State.FAILING, lenient=True),
-        EventKind.CONTENT: Step(State.FAILING, Action.COUNT, lenient=True),
-        EventKind.REPORT: _handled(State.FAILING),
-        EventKind.ANSWER_END: _handled(State.FINISHED),
-        EventKind.TERMINAL: _handled(State.FINISHED),
-        EventKind.ERROR: _handled(State.FAILING, lenient=True),
-        EventKind.SILENT: Step(State.FAILING, Action.IGNORE),
+    LifecycleState.FAILING: {
+        EventKind.LIFECYCLE: _handled(LifecycleState.FAILING, lenient=True),
+        EventKind.CONTENT: Step(LifecycleState.FAILING, Action.COUNT, lenient=True),
+        EventKind.REPORT: _handled(LifecycleState.FAILING),
+        EventKind.ANSWER_END: _handled(LifecycleState.FINISHED),
+        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
+        EventKind.ERROR: _handled(LifecycleState.FAILING, lenient=True),
+        EventKind.SILENT: Step(LifecycleState.FAILING, Action.IGNORE),
     },
-    State.ANSWERED: {
-        EventKind.LIFECYCLE: _handled(State.OPEN),
+    LifecycleState.ANSWERED: {
+        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
         # Only a beginning begins another answer: applications append words of their own to a whole one.
-        EventKind.CONTENT: _handled(State.ANSWERED, lenient=True),
-        EventKind.REPORT: _handled(State.ANSWERED),
-        EventKind.ANSWER_END: _handled(State.ANSWERED, lenient=True),
-        EventKind.TERMINAL: _handled(State.FINISHED),
-        EventKind.ERROR: _handled(State.FAILING),
-        EventKind.SILENT: Step(State.ANSWERED, Action.IGNORE),
+        EventKind.CONTENT: _handled(LifecycleState.ANSWERED, lenient=True),
+        EventKind.REPORT: _handled(LifecycleState.ANSWERED),
+        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
+        EventKind.ERROR: _handled(LifecycleState.FAILING),
+        EventKind.SILENT: Step(LifecycleState.ANSWERED, Action.IGNORE),
     },
     # Nothing that comes after the end can change the response.
-    State.FINISHED: {kind: Step(State.FINISHED, Action.IGNORE, lenient=True) for kind in EventKind},
-    State.ENDED: {},
+    LifecycleState.FINISHED: {kind: Step(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in EventKind},
+    LifecycleState.ENDED: {},
 }
 
 
-def strict_step(state: State, kind: EventKind) -> Step | None:
+def strict_step(state: LifecycleState, kind: EventKind) -> Step | None:
     """The step of an event that keeps every rule; None if the rules do not allow the event."""
     step = TRANSITIONS[state].get(kind)
     return None if step is None or step.lenient else step

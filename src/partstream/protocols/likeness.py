@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from partstream.errors import TruncatedStreamError, UpstreamProtocolError
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.registry import loadable_protocols
 
@@ -22,7 +22,7 @@ __all__ = ["likeness", "understood_nothing"]
 def understood_nothing(error: LanguageModelError | None) -> bool:
     """Whether the error of a Finish says that no answer began, or that the input held no event at all."""
     if isinstance(error, TruncatedStreamError):
-        return error.state == State.IDLE.name
+        return error.state == LifecycleState.IDLE.name
     return isinstance(error, UpstreamProtocolError)
 
 

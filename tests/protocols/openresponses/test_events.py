@@ -4,14 +4,14 @@ import pytest
 
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
 from protocols.openresponses.wire import delta, event, terminal
 
 # An answer of this protocol ends with its stream, and its last event reports all that there is to report.
 KINDS = [kind for kind in EventKind if kind not in {EventKind.ANSWER_END, EventKind.REPORT}]
-STATES = [state for state in State if state not in {State.ANSWERED, State.ENDED}]
+STATES = [state for state in LifecycleState if state not in {LifecycleState.ANSWERED, LifecycleState.ENDED}]
 
 
 def test_every_kind_of_event_is_used() -> None:
@@ -30,7 +30,7 @@ def test_every_channel_is_fed_by_events_and_by_parts() -> None:
 def test_the_tables_put_together_have_every_event_in_every_open_state() -> None:
     for state in STATES:
         assert DISPATCH[state].keys() == EVENTS.keys()
-    assert DISPATCH[State.ENDED] == {}
+    assert DISPATCH[LifecycleState.ENDED] == {}
 
 
 ONE_OF_EACH = {
@@ -41,16 +41,16 @@ ONE_OF_EACH = {
     EventKind.SILENT: event("keepalive"),
 }
 WAY_TO = {
-    State.IDLE: [],
-    State.OPEN: [event("created")],
-    State.FAILING: [event("error", message="no")],
-    State.FINISHED: [terminal()],
+    LifecycleState.IDLE: [],
+    LifecycleState.OPEN: [event("created")],
+    LifecycleState.FAILING: [event("error", message="no")],
+    LifecycleState.FINISHED: [terminal()],
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", STATES)
-def test_a_stream_does_what_the_table_says(state: State, kind: EventKind) -> None:
+def test_a_stream_does_what_the_table_says(state: LifecycleState, kind: EventKind) -> None:
     stream = OpenResponsesStream(StreamOptions())
     for before in WAY_TO[state]:
         stream.feed(before)
@@ -64,8 +64,8 @@ def test_a_stream_does_what_the_table_says(state: State, kind: EventKind) -> Non
     else:
         expected = {EventKind.CONTENT: 1, EventKind.TERMINAL: 1}
         assert len(outputs) == expected.get(kind, 0)
-    assert stream.finished == (step.next_state is State.FINISHED)
-    assert stream.failing == (step.next_state is State.FAILING)
+    assert stream.finished == (step.next_state is LifecycleState.FINISHED)
+    assert stream.failing == (step.next_state is LifecycleState.FAILING)
 
 
 def test_feeding_or_ending_after_the_end_is_our_callers_mistake() -> None:

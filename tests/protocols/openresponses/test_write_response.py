@@ -11,7 +11,7 @@ from openresponses_schema import EVENT_MODELS, validate_event, validate_response
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
-from partstream.protocols.life import State, strict_step
+from partstream.protocols.life import LifecycleState, strict_step
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE, frame, write_document
@@ -94,12 +94,12 @@ def test_every_event_of_every_answer_is_valid_and_the_output_is_what_the_deltas_
 
 @given(answers())
 def test_every_answer_lives_by_the_strict_rows_of_the_table(outputs):
-    state = State.IDLE
+    state = LifecycleState.IDLE
     for event in _write(*outputs):
         step = strict_step(state, EVENTS[event["type"]].kind)
         assert step is not None, f"{event['type']} in the state {state.name}"
         state = step.next_state
-    assert state is State.FINISHED
+    assert state is LifecycleState.FINISHED
 
 
 def test_events_come_as_their_parts_do():

@@ -29,7 +29,7 @@ from partstream.protocols.ag_ui.texts import SUBAGENT, Texts
 from partstream.protocols.ag_ui.thinking import Thinking
 from partstream.protocols.ag_ui.tool_calls import ToolCalls
 from partstream.protocols.fields import Wire, identifier, mapping, objects, text
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 
@@ -67,7 +67,7 @@ class AGUIStream(Adapter):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
         kind = wire.get("type")
@@ -115,7 +115,7 @@ class AGUIStream(Adapter):
     ) -> None:
         about = self._ending
         outputs.append(Finish(outcome, reason, about.usage, about.run_id, about.model, error))
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
 
     def _unknown(self, event: Wire, outputs: _Outputs) -> None:
         """Counts an event of a kind that nobody knows yet; what is no event at all ends the response."""
@@ -150,7 +150,7 @@ class AGUIStream(Adapter):
             listed = [one for one in pending if isinstance(one, str)] if isinstance(pending, list) else []
             self._calls.hand_out(listed, outputs)
             if self._calls.broken is not None:
-                self._state = State.OPEN
+                self._state = LifecycleState.OPEN
                 outputs += self.fail(self._calls.broken)
                 return
         self._complete(outputs)
@@ -165,7 +165,7 @@ class AGUIStream(Adapter):
 
     def _fail_run(self, event: Wire, outputs: _Outputs) -> None:
         self._ending.read(event, self._steps.number)
-        self._state = State.OPEN
+        self._state = LifecycleState.OPEN
         outputs += self.fail(failure_of(event))
 
     # What it says

@@ -21,7 +21,7 @@ from partstream.protocols.ag_ui.usage import written_usage
 from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import identifier
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.served_failures import STATUSES, FailedReply, ServedFailure, retry_headers
 from partstream.protocols.server_corners import ResponseWriterSpec
@@ -56,7 +56,7 @@ class AGUIWriter:
         self._message_id = ""
         self._text_id: str | None = None  # of the last message of text, which holds the calls behind it
         self._calls: list[str] = []
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
 
     def write(self, output: StreamOutput) -> list[_Event]:
         """Takes the next output and returns its events.
@@ -64,7 +64,7 @@ class AGUIWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
         begun = self._begun()
         events: list[_Event] = row_of_class(_WRITERS, output)(self, output)
@@ -78,9 +78,9 @@ class AGUIWriter:
         return Repeated(lambda text, _number: _content(kind, message_id, text))
 
     def _begun(self) -> list[_Event]:
-        if self._state is not State.IDLE:
+        if self._state is not LifecycleState.IDLE:
             return []
-        self._state = State.OPEN
+        self._state = LifecycleState.OPEN
         return [{"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION}]
 
     def _text(self, part: TextPart) -> list[_Event]:
@@ -142,7 +142,7 @@ class AGUIWriter:
         return []
 
     def _finish(self, finish: Finish) -> list[_Event]:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         usage = written_usage(finish.usage, finish.model)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None

@@ -30,7 +30,7 @@ from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.showing import shown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ __all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kin
 
 Outputs: TypeAlias = list[StreamOutput]
 
-_OVER: Final = (State.FINISHED, State.ENDED)
+_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
 THROWN: Final = "$thrown_by_iterator"
 """The only field of a line of JSON that says what the stream's iterator threw."""
@@ -88,7 +88,7 @@ class AISDKStream:
         self._carried_before_step = 0
         self._is_chunk_waiting = False
         self._dispatch = DISPATCH[dialect.goes_on]
-        self._enter(State.IDLE)
+        self._enter(LifecycleState.IDLE)
 
     @property
     def finished(self) -> bool:
@@ -136,16 +136,16 @@ class AISDKStream:
 
     def end(self, *, whole: bool = False) -> Outputs:
         """Ends the chunks; an application's own stream needs no end chunk."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: Outputs = []
         if whole:
             self.feed_into({"type": "finish"}, outputs)
-        if self._state is State.ANSWERED:
+        if self._state is LifecycleState.ANSWERED:
             self._conclude(outputs)
         else:
             outputs += self.fail(self._error or TruncatedStreamError(self._state.name))
-        self._enter(State.ENDED)
+        self._enter(LifecycleState.ENDED)
         return outputs
 
     def fail(self, error: LanguageModelError) -> Outputs:
@@ -160,7 +160,7 @@ class AISDKStream:
             error = earlier
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         outputs.append(self._ending.output(outcome, error))
-        self._enter(State.FINISHED)
+        self._enter(LifecycleState.FINISHED)
         return outputs
 
     def _wait(self, handler: _Handler, chunk: Chunk, outputs: Outputs) -> None:
@@ -184,14 +184,14 @@ class AISDKStream:
         finally:
             self._blocks.end_all(outputs)
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: LifecycleState) -> None:
         self._state = state
         self._rows = self._dispatch[state]
 
     def _other(self, chunk: Chunk, outputs: Outputs) -> None:
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError(f"fed {chunk.get('type')!r} after the stream was ended")
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             return
         kind = chunk.get("type")
         if THROWN in chunk:
@@ -434,23 +434,23 @@ def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
     return EventKind.ANSWER_END if goes_on and chunk_type == "finish" else kind
 
 
-_Rows: TypeAlias = "dict[str, tuple[State, _Handler, bool]]"
+_Rows: TypeAlias = "dict[str, tuple[LifecycleState, _Handler, bool]]"
 
 
-def _dispatch(state: State, *, goes_on: bool) -> _Rows:
+def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Rows:
     """Combines CHUNKS and TRANSITIONS for one state, so that a chunk costs one look-up."""
     rows: _Rows = {}
     for chunk_type, row in CHUNKS.items():
         step = TRANSITIONS[state].get(kind_of(chunk_type, goes_on=goes_on))
-        if step is not None and state is not State.FINISHED:
+        if step is not None and state is not LifecycleState.FINISHED:
             handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
             keeps_place = row.keeps_place and step.action is Action.HANDLE
             rows[chunk_type] = step.next_state, handlers[step.action], keeps_place
     return rows
 
 
-DISPATCH: Final[dict[bool, dict[State, _Rows]]] = {
-    goes_on: {state: _dispatch(state, goes_on=goes_on) for state in State} for goes_on in (False, True)
+DISPATCH: Final[dict[bool, dict[LifecycleState, _Rows]]] = {
+    goes_on: {state: _dispatch(state, goes_on=goes_on) for state in LifecycleState} for goes_on in (False, True)
 }
 """By whether the stream goes on behind an answer. Behind the end there are no rows: nothing there is even looked at."""
 

@@ -25,7 +25,7 @@ from partstream.protocols.anthropic_messages.usage import ReportedUsage
 from partstream.protocols.applied_edits import applied_edits
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
@@ -52,8 +52,8 @@ class MessagesStream:
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         self.sink: FastPath | None = None
         self.ending = False
-        self._state = State.IDLE
-        self._rows = DISPATCH[State.IDLE]
+        self._state = LifecycleState.IDLE
+        self._rows = DISPATCH[LifecycleState.IDLE]
         self._envelope = Envelope()
         self._message = Message(options)
         self._usage = ReportedUsage()
@@ -77,17 +77,17 @@ class MessagesStream:
     @property
     def paused(self) -> Mapping[str, Any] | None:
         """The message so far of an answer that the server paused; see :class:`partstream.outputs.PausingStream`."""
-        if self._state is not State.ANSWERED:
+        if self._state is not LifecycleState.ANSWERED:
             return None
         container = self._envelope.container
         return {"content": self._message.content} | ({"container": container} if container else {})
 
     def go_on(self) -> None:
         """Tells that the response follows that goes on with a paused answer."""
-        if self._state is State.ANSWERED:
+        if self._state is LifecycleState.ANSWERED:
             self.ending = False
             self._stop = StopReason()
-            self._enter(State.OPEN)
+            self._enter(LifecycleState.OPEN)
 
     def feed(self, event: Mapping[str, Any]) -> _Outputs:
         """Takes the next event and returns what it means, in order."""
@@ -109,14 +109,16 @@ class MessagesStream:
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the events."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: _Outputs = []
-        if self._state is State.ANSWERED or (self._state is State.OPEN and (whole or self._stop.word is not None)):
+        if self._state is LifecycleState.ANSWERED or (
+            self._state is LifecycleState.OPEN and (whole or self._stop.word is not None)
+        ):
             self._complete(outputs)
         elif not self.finished:
             outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._enter(State.ENDED)
+        self._enter(LifecycleState.ENDED)
         return outputs
 
     def fail(self, error: LanguageModelError) -> _Outputs:
@@ -126,7 +128,7 @@ class MessagesStream:
             self._fail(error, outputs)
         return outputs
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: LifecycleState) -> None:
         self._state = state
         self._rows = DISPATCH[state]
 
@@ -165,13 +167,13 @@ class MessagesStream:
                 self._stop.explanation,
             )
         )
-        self._enter(State.FINISHED)
+        self._enter(LifecycleState.FINISHED)
 
     def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Counts an event of a kind that was added later (docs/wires/anthropic-messages.md#events)."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             return
         kind = event.get("type")
         if isinstance(kind, str) and kind:
@@ -220,7 +222,7 @@ class MessagesStream:
         if self._stop.word == PAUSED and not self._message.held.has_calls:
             self._message.close(outputs)
             self._envelope.pause()
-            self._enter(State.ANSWERED)
+            self._enter(LifecycleState.ANSWERED)
         else:
             self._complete(outputs)
 
@@ -229,7 +231,7 @@ class MessagesStream:
         self._fail(ERRORS.failure_in(said) or ERRORS.failure(NO_REASON, None), outputs)
 
 
-_OVER: Final = (State.FINISHED, State.ENDED)
+_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
 _Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
 
@@ -259,19 +261,21 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-def _dispatch(state: State) -> dict[str, tuple[State, _Handler]]:
+def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler]]:
     """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
-    entries: dict[str, tuple[State, _Handler]] = {}
+    entries: dict[str, tuple[LifecycleState, _Handler]] = {}
     for name, row in EVENTS.items():
         step = TRANSITIONS[state].get(row.kind)
         if step is not None:
             entries[name] = step.next_state, row.handler if step.action is Action.HANDLE else _nothing
-    if state is State.ANSWERED:  # paused: whatever follows `message_stop` is ignored, but the message that goes on
+    if (
+        state is LifecycleState.ANSWERED
+    ):  # paused: whatever follows `message_stop` is ignored, but the message that goes on
         entries |= dict.fromkeys(EVENTS.keys() - {"message_start", "error"}, (state, _nothing))
     return entries
 
 
-DISPATCH: Final = {state: _dispatch(state) for state in State}
+DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
 
 
 def claims(kind: str | None, event: Wire) -> MatchConfidence:

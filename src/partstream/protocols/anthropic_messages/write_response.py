@@ -23,7 +23,7 @@ from partstream.protocols.anthropic_messages.written_errors import error_documen
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 
@@ -48,7 +48,7 @@ class MessagesWriter:
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
         self._thinking_state = WrittenState(self._blocks)
         self._called = False
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns its events.
@@ -56,10 +56,10 @@ class MessagesWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        begins = [self._start()] if self._state is State.IDLE else []
-        self._state = State.OPEN
+        begins = [self._start()] if self._state is LifecycleState.IDLE else []
+        self._state = LifecycleState.OPEN
         ends: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output) or []
         return [*begins, *self._blocks.take(), *ends]
 
@@ -104,7 +104,7 @@ class MessagesWriter:
         """Writes nothing: what no part holds has no place among the blocks either."""
 
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         self._blocks.close()
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             known = [] if finish.usage is None else [self._delta(None, finish)]

@@ -27,7 +27,7 @@ from partstream.protocols.chat_completions.short_way import FREQUENT, ChunkFastP
 from partstream.protocols.chat_completions.stream_errors import failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ChatCompletionsStream(Adapter):
         if kind is None:
             self._unknown(chunk, outputs)
             return
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
         next_state, action, _ = TRANSITIONS[self._state][kind]
         if action is Action.IGNORE:
@@ -97,7 +97,7 @@ class ChatCompletionsStream(Adapter):
         return self._finish.raw
 
     def _is_whole(self, *, told: bool) -> bool:
-        return self._state is State.OPEN and (told or self._seems_whole)
+        return self._state is LifecycleState.OPEN and (told or self._seems_whole)
 
     def _settle(self, outputs: _Outputs) -> None:
         self._message.settle(outputs)
@@ -146,13 +146,13 @@ class ChatCompletionsStream(Adapter):
         about = self._envelope
         metadata = about.metadata(self._finish.native, self._usage.cost)
         outputs.append(Finish(outcome, reason, self._usage.value, about.response_id, about.model, error, metadata))
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
 
     def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
         """Counts an event that is none of this protocol, such as one that an agent mixes in."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
-        if chunk and self._state is not State.FINISHED:
+        if chunk and self._state is not LifecycleState.FINISHED:
             kind = chunk.get("type")
             outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "a chunk without choices", chunk))
 

@@ -23,7 +23,7 @@ from partstream.protocols.chat_completions.written_errors import error_document,
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
 from partstream.protocols.common_failures import common_reply
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
@@ -48,7 +48,7 @@ class ChatCompletionsWriter:
         self._length = 0
         self._images = 0
         self._annotations = 0
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns its chunks.
@@ -56,10 +56,10 @@ class ChatCompletionsWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        if self._state is State.IDLE:
-            self._state = State.OPEN
+        if self._state is LifecycleState.IDLE:
+            self._state = LifecycleState.OPEN
             self._chunks.say(role=ASSISTANT, content="")
         row_of_class(_WRITERS, output)(self, output)
         return self._chunks.take()
@@ -107,7 +107,7 @@ class ChatCompletionsWriter:
         """Writes nothing: what no part holds has no place among the chunks either."""
 
     def _finish(self, finish: Finish) -> None:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._chunks.fail(error_event(finish.error), finish.usage)
         else:

@@ -21,7 +21,7 @@ from partstream.protocols.gemini.envelope import Envelope
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GeminiStream(Adapter):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
         chunk: Wire = event if isinstance(event, dict) else dict(event)
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
         error = ERRORS.failure_in(chunk) if not chunk.get("candidates") or chunk.get("error") else None
         kind = _kind(chunk) if error is None else EventKind.ERROR
@@ -81,7 +81,7 @@ class GeminiStream(Adapter):
         return self._finish.word
 
     def _is_whole(self, *, told: bool) -> bool:
-        return self._state is State.OPEN and (told or self._finish.is_said)
+        return self._state is LifecycleState.OPEN and (told or self._finish.is_said)
 
     def _read_candidate(self, candidate: Wire, outputs: _Outputs) -> None:
         """Reads a candidate. Only the first counts, where several were asked for."""
@@ -127,11 +127,11 @@ class GeminiStream(Adapter):
                 explanation=self._finish.explanation,
             )
         )
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
 
     def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
         """Counts an event that is none of this protocol."""
-        if chunk and self._state is not State.FINISHED:
+        if chunk and self._state is not LifecycleState.FINISHED:
             kind = chunk.get("type")
             outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "a chunk without candidates", chunk))
 

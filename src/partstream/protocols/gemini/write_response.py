@@ -27,7 +27,7 @@ from partstream.protocols.gemini.written_document import write_document
 from partstream.protocols.gemini.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.gemini.written_state import WrittenState
 from partstream.protocols.gemini.written_usage import written_usage
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.server_corners import ResponseWriterSpec, StreamForm
 from partstream.usage import UnifiedFinishReason
 
@@ -54,7 +54,7 @@ class GeminiWriter:
         self._thinking_state = WrittenState()
         self._sources: list[dict[str, Any]] = []
         self._chunks: list[dict[str, Any]] = []
-        self._state = State.OPEN
+        self._state = LifecycleState.OPEN
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns its chunks.
@@ -62,7 +62,7 @@ class GeminiWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
         row_of_class(_WRITERS, output)(self, output)
         chunks, self._chunks = self._chunks, []
@@ -109,7 +109,7 @@ class GeminiWriter:
         """Writes nothing: what no part holds has no place among the chunks either."""
 
     def _finish(self, finish: Finish) -> None:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         told = written_usage(finish.usage)
         usage = {} if told is None else {"usageMetadata": told}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:

@@ -17,7 +17,7 @@ from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, finish_of
 from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class InteractionsStream(Adapter):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
         kind = text(wire, "event_type")
@@ -65,7 +65,7 @@ class InteractionsStream(Adapter):
         meaning, handler = EVENTS[kind]
         next_state, action, _ = TRANSITIONS[self._state][meaning]
         if action is Action.HANDLE and not self.finished:
-            self._state = State.OPEN if next_state is State.FINISHED else next_state
+            self._state = LifecycleState.OPEN if next_state is LifecycleState.FINISHED else next_state
             handler(self, wire, outputs)
 
     @property
@@ -73,7 +73,7 @@ class InteractionsStream(Adapter):
         return self._status
 
     def _is_whole(self, *, told: bool) -> bool:
-        return self._state is State.OPEN and (told or self._status in OVER)
+        return self._state is LifecycleState.OPEN and (told or self._status in OVER)
 
     def _complete(self, outputs: _Outputs) -> None:
         if (said := FAILURES.get(self._status or "")) is not None:
@@ -88,7 +88,7 @@ class InteractionsStream(Adapter):
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
         outputs.append(Finish(outcome, reason, self._usage.value, self._response_id, self._model, error))
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
 
     # The events; see EVENTS
 

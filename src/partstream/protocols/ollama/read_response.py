@@ -17,7 +17,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumen
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.adapter import Adapter
 from partstream.protocols.fields import Wire, identifier, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.ollama.ending import Ending
 from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.images import image_part
@@ -63,7 +63,7 @@ class OllamaStream(Adapter):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next line and appends what it means."""
         self.sink = None
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a line after the stream was ended")
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         kind = _kind(chunk)
@@ -83,7 +83,7 @@ class OllamaStream(Adapter):
             outputs += self.fail(failure)
             return
         self._state = next_state
-        if next_state is State.FINISHED:
+        if next_state is LifecycleState.FINISHED:
             self._complete(outputs)
             return
         self.ending = self._ending.word is not None
@@ -115,7 +115,7 @@ class OllamaStream(Adapter):
     ) -> None:
         about = self._ending
         outputs.append(Finish(outcome, reason, about.usage, None, about.model, error, about.metadata))
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
 
     def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
         """Counts an object that is no line of this protocol."""

@@ -14,7 +14,7 @@ from partstream.errors import AdapterUsageError, UpstreamFailureError, UpstreamH
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
 from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
@@ -45,7 +45,7 @@ class OllamaWriter:
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
         self._calls = 0
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns its lines.
@@ -53,9 +53,9 @@ class OllamaWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        self._state = State.OPEN
+        self._state = LifecycleState.OPEN
         lines: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output)
         return lines
 
@@ -88,7 +88,7 @@ class OllamaWriter:
         return []
 
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             return [{"error": _said(finish.error)}]
         facts = finish.provider_metadata.get(METADATA, {})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
 from partstream.protocols.openresponses.call_events import CallEvents
 from partstream.protocols.openresponses.document import events_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence
@@ -39,8 +39,8 @@ class OpenResponsesStream:
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         self.sink: FastPath | None = None
-        self._state = State.IDLE
-        self._rows = DISPATCH[State.IDLE]
+        self._state = LifecycleState.IDLE
+        self._rows = DISPATCH[LifecycleState.IDLE]
         self._texts = TextEvents(options)
         self._calls = CallEvents(options.call_id_prefix, self._texts.release)
         self._counted = _CountedItems()
@@ -56,7 +56,7 @@ class OpenResponsesStream:
     @property
     def failing(self) -> bool:
         """Whether an error was reported and its `response.failed` is still missing."""
-        return self._state is State.FAILING
+        return self._state is LifecycleState.FAILING
 
     def feed(self, event: Mapping[str, Any]) -> _Outputs:
         """Takes the next event and returns what it means, in order."""
@@ -82,14 +82,14 @@ class OpenResponsesStream:
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the events."""
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: _Outputs = []
-        if self._state is State.FAILING:
+        if self._state is LifecycleState.FAILING:
             outputs = self.fail(failure(*self._reports))
-        elif self._state is not State.FINISHED:
+        elif self._state is not LifecycleState.FINISHED:
             outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._enter(State.ENDED)
+        self._enter(LifecycleState.ENDED)
         return outputs
 
     def fail(self, error: LanguageModelError) -> _Outputs:
@@ -101,17 +101,17 @@ class OpenResponsesStream:
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
         outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
-        self._enter(State.FINISHED)
+        self._enter(LifecycleState.FINISHED)
         return outputs
 
-    def _enter(self, state: State) -> None:
+    def _enter(self, state: LifecycleState) -> None:
         self._state = state
         self._rows = DISPATCH[state]
 
     def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        if self._state is State.ENDED:
+        if self._state is LifecycleState.ENDED:
             raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             return
         kind = event.get("type")
         if isinstance(kind, str) and kind:
@@ -222,7 +222,7 @@ class _CountedItems:
 _NO_TYPE: Final = "an item without a type"
 """How an item is counted that states no type."""
 
-_OVER: Final = (State.FINISHED, State.ENDED)
+_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
 _COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
 """What is said of a response whose upstream summarised the conversation."""
@@ -346,9 +346,9 @@ def claims(kind: str | None, event: Wire) -> MatchConfidence:
     )
 
 
-def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | None]]:
+def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler, Channel | str | None]]:
     """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
-    entries: dict[str, tuple[State, _Handler, Channel | str | None]] = {}
+    entries: dict[str, tuple[LifecycleState, _Handler, Channel | str | None]] = {}
     for name, row in EVENTS.items():
         step = TRANSITIONS[state].get(row.kind)
         if step is not None:
@@ -357,7 +357,7 @@ def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | 
     return entries
 
 
-DISPATCH: Final = {state: _dispatch(state) for state in State}
+DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
 
 READ_RESPONSE: Final = ResponseReaderSpec(
     open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of

@@ -16,7 +16,7 @@ from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.common_failures import common_reply
-from partstream.protocols.life import State
+from partstream.protocols.life import LifecycleState
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
@@ -58,7 +58,7 @@ class OpenResponsesWriter:
         self._open: Message | WrittenReasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
-        self._state = State.IDLE
+        self._state = LifecycleState.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns its events.
@@ -66,9 +66,9 @@ class OpenResponsesWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        if self._state is State.IDLE:
+        if self._state is LifecycleState.IDLE:
             self._begin(output)
         row_of_class(_WRITERS, output)(self, output)
         return self._events.take()
@@ -84,16 +84,16 @@ class OpenResponsesWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is State.FINISHED:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        if self._state is State.IDLE:
+        if self._state is LifecycleState.IDLE:
             self._begin(None)
         else:
             self._events.add("response.in_progress", response=self._snapshot("in_progress"))
         return self._events.take()
 
     def _begin(self, output: StreamOutput | None) -> None:
-        self._state = State.OPEN
+        self._state = LifecycleState.OPEN
         if isinstance(output, Finish):
             self._name(output)
         self._events.add("response.created", response=self._snapshot("in_progress"))
@@ -151,7 +151,7 @@ class OpenResponsesWriter:
         """Writes nothing: what no part holds has no place among the events either."""
 
     def _finish(self, finish: Finish) -> None:
-        self._state = State.FINISHED
+        self._state = LifecycleState.FINISHED
         self._name(finish)
         self._response |= {"output": self._items.done, "usage": written_usage(finish)}
         _ENDINGS[finish.outcome](self, finish)
