@@ -2,14 +2,14 @@
 
 import pytest
 
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState, strict_step
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState, strict_step
 
 OPEN_STATES = [state for state in LifecycleState if state is not LifecycleState.ENDED]
 
 
 @pytest.mark.parametrize("state", OPEN_STATES)
-@pytest.mark.parametrize("kind", EventKind)
-def test_every_state_decides_every_kind_of_event(state: LifecycleState, kind: EventKind) -> None:
+@pytest.mark.parametrize("kind", LifecycleEvent)
+def test_every_state_decides_every_kind_of_event(state: LifecycleState, kind: LifecycleEvent) -> None:
     assert kind in TRANSITIONS[state]
 
 
@@ -24,7 +24,7 @@ def test_every_state_can_be_reached_and_can_be_left() -> None:
         reached |= more
     assert reached == set(OPEN_STATES), "and ENDED by end() alone"
     for state in OPEN_STATES[:-1]:
-        assert TRANSITIONS[state][EventKind.TERMINAL].next_state is LifecycleState.FINISHED
+        assert TRANSITIONS[state][LifecycleEvent.TERMINAL].next_state is LifecycleState.FINISHED
 
 
 def test_every_action_is_used() -> None:
@@ -44,9 +44,10 @@ def test_nothing_leads_back_before_the_first_event_or_out_of_a_failure() -> None
 
 def test_a_writer_may_do_what_the_rules_allow_and_nothing_else() -> None:
     assert (
-        strict_step(LifecycleState.IDLE, EventKind.LIFECYCLE) is TRANSITIONS[LifecycleState.IDLE][EventKind.LIFECYCLE]
+        strict_step(LifecycleState.IDLE, LifecycleEvent.LIFECYCLE)
+        is TRANSITIONS[LifecycleState.IDLE][LifecycleEvent.LIFECYCLE]
     )
-    assert strict_step(LifecycleState.IDLE, EventKind.CONTENT) is None
-    assert strict_step(LifecycleState.ENDED, EventKind.CONTENT) is None
-    for kind in EventKind:
+    assert strict_step(LifecycleState.IDLE, LifecycleEvent.CONTENT) is None
+    assert strict_step(LifecycleState.ENDED, LifecycleEvent.CONTENT) is None
+    for kind in LifecycleEvent:
         assert strict_step(LifecycleState.FINISHED, kind) is None

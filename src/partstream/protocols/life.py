@@ -1,6 +1,6 @@
 """The life of a response: one table of states for all adapters and writers of all protocols.
 
-A protocol says which :class:`EventKind` each of its events is; what an event does in which state stands here and
+A protocol says which :class:`LifecycleEvent` each of its events is; what an event does in which state stands here and
 nowhere else. A row that real servers need, and that no specification allows, is lenient: an adapter takes it, a writer
 never makes use of it (:func:`strict_step`).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-__all__ = ["TRANSITIONS", "Action", "EventKind", "LifecycleState", "Step", "strict_step"]
+__all__ = ["TRANSITIONS", "Action", "LifecycleEvent", "LifecycleState", "Step", "strict_step"]
 
 
 class LifecycleState(Enum):
@@ -30,7 +30,7 @@ class LifecycleState(Enum):
     """Nobody may feed anything more."""
 
 
-class EventKind(Enum):
+class LifecycleEvent(Enum):
     """What an event means for the life of a response."""
 
     LIFECYCLE = auto()
@@ -75,52 +75,54 @@ def _handled(state: LifecycleState, *, lenient: bool = False) -> Step:
     return Step(state, Action.HANDLE, lenient)
 
 
-TRANSITIONS: Final[dict[LifecycleState, dict[EventKind, Step]]] = {
+TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Step]]] = {
     LifecycleState.IDLE: {
-        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
         # Servers leave the opening event out, or everything up to the closing events: llama.cpp, gemini-web2api.
-        EventKind.CONTENT: _handled(LifecycleState.OPEN, lenient=True),
-        EventKind.REPORT: _handled(LifecycleState.OPEN, lenient=True),
-        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
-        EventKind.TERMINAL: _handled(LifecycleState.FINISHED, lenient=True),
-        EventKind.ERROR: _handled(LifecycleState.FAILING),
-        EventKind.SILENT: Step(LifecycleState.IDLE, Action.IGNORE),
+        LifecycleEvent.CONTENT: _handled(LifecycleState.OPEN, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.OPEN, lenient=True),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED, lenient=True),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Step(LifecycleState.IDLE, Action.IGNORE),
     },
     LifecycleState.OPEN: {
-        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
-        EventKind.CONTENT: _handled(LifecycleState.OPEN),
-        EventKind.REPORT: _handled(LifecycleState.OPEN),
-        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED),
-        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
-        EventKind.ERROR: _handled(LifecycleState.FAILING),
-        EventKind.SILENT: Step(LifecycleState.OPEN, Action.IGNORE),
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
+        LifecycleEvent.CONTENT: _handled(LifecycleState.OPEN),
+        LifecycleEvent.REPORT: _handled(LifecycleState.OPEN),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Step(LifecycleState.OPEN, Action.IGNORE),
     },
     LifecycleState.FAILING: {
-        EventKind.LIFECYCLE: _handled(LifecycleState.FAILING, lenient=True),
-        EventKind.CONTENT: Step(LifecycleState.FAILING, Action.COUNT, lenient=True),
-        EventKind.REPORT: _handled(LifecycleState.FAILING),
-        EventKind.ANSWER_END: _handled(LifecycleState.FINISHED),
-        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
-        EventKind.ERROR: _handled(LifecycleState.FAILING, lenient=True),
-        EventKind.SILENT: Step(LifecycleState.FAILING, Action.IGNORE),
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.FAILING, lenient=True),
+        LifecycleEvent.CONTENT: Step(LifecycleState.FAILING, Action.COUNT, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.FAILING),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING, lenient=True),
+        LifecycleEvent.SILENT: Step(LifecycleState.FAILING, Action.IGNORE),
     },
     LifecycleState.ANSWERED: {
-        EventKind.LIFECYCLE: _handled(LifecycleState.OPEN),
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
         # Only a beginning begins another answer: applications append words of their own to a whole one.
-        EventKind.CONTENT: _handled(LifecycleState.ANSWERED, lenient=True),
-        EventKind.REPORT: _handled(LifecycleState.ANSWERED),
-        EventKind.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
-        EventKind.TERMINAL: _handled(LifecycleState.FINISHED),
-        EventKind.ERROR: _handled(LifecycleState.FAILING),
-        EventKind.SILENT: Step(LifecycleState.ANSWERED, Action.IGNORE),
+        LifecycleEvent.CONTENT: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.ANSWERED),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Step(LifecycleState.ANSWERED, Action.IGNORE),
     },
     # Nothing that comes after the end can change the response.
-    LifecycleState.FINISHED: {kind: Step(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in EventKind},
+    LifecycleState.FINISHED: {
+        kind: Step(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in LifecycleEvent
+    },
     LifecycleState.ENDED: {},
 }
 
 
-def strict_step(state: LifecycleState, kind: EventKind) -> Step | None:
+def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Step | None:
     """The step of an event that keeps every rule; None if the rules do not allow the event."""
     step = TRANSITIONS[state].get(kind)
     return None if step is None or step.lenient else step

@@ -13,7 +13,7 @@ from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import kind_of
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.life import EventKind, LifecycleState, strict_step
+from partstream.protocols.life import LifecycleEvent, LifecycleState, strict_step
 from partstream.protocols.registry import PROTOCOLS
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk, Writer, frame, read_framed
@@ -47,7 +47,7 @@ def test_every_answer_lives_by_the_strict_rows_of_the_table(writer: Writer, outp
     state = LifecycleState.IDLE
     for chunk in writer.write(outputs):
         data = chunk["type"].startswith("data-")
-        step = strict_step(state, EventKind.CONTENT if data else kind_of(chunk["type"], goes_on=goes_on))
+        step = strict_step(state, LifecycleEvent.CONTENT if data else kind_of(chunk["type"], goes_on=goes_on))
         assert step is not None, f"{chunk['type']} in the state {state.name}"
         state = step.next_state
     assert state is (LifecycleState.ANSWERED if goes_on else LifecycleState.FINISHED)

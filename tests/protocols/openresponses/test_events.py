@@ -4,13 +4,13 @@ import pytest
 
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
 from protocols.openresponses.wire import delta, event, terminal
 
 # An answer of this protocol ends with its stream, and its last event reports all that there is to report.
-KINDS = [kind for kind in EventKind if kind not in {EventKind.ANSWER_END, EventKind.REPORT}]
+KINDS = [kind for kind in LifecycleEvent if kind not in {LifecycleEvent.ANSWER_END, LifecycleEvent.REPORT}]
 STATES = [state for state in LifecycleState if state not in {LifecycleState.ANSWERED, LifecycleState.ENDED}]
 
 
@@ -34,11 +34,11 @@ def test_the_tables_put_together_have_every_event_in_every_open_state() -> None:
 
 
 ONE_OF_EACH = {
-    EventKind.LIFECYCLE: event("created"),
-    EventKind.CONTENT: delta("Hi"),
-    EventKind.ERROR: event("error", message="no"),
-    EventKind.TERMINAL: terminal(),
-    EventKind.SILENT: event("keepalive"),
+    LifecycleEvent.LIFECYCLE: event("created"),
+    LifecycleEvent.CONTENT: delta("Hi"),
+    LifecycleEvent.ERROR: event("error", message="no"),
+    LifecycleEvent.TERMINAL: terminal(),
+    LifecycleEvent.SILENT: event("keepalive"),
 }
 WAY_TO = {
     LifecycleState.IDLE: [],
@@ -50,7 +50,7 @@ WAY_TO = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", STATES)
-def test_a_stream_does_what_the_table_says(state: LifecycleState, kind: EventKind) -> None:
+def test_a_stream_does_what_the_table_says(state: LifecycleState, kind: LifecycleEvent) -> None:
     stream = OpenResponsesStream(StreamOptions())
     for before in WAY_TO[state]:
         stream.feed(before)
@@ -62,7 +62,7 @@ def test_a_stream_does_what_the_table_says(state: LifecycleState, kind: EventKin
     elif step.action is Action.IGNORE:
         assert outputs == []
     else:
-        expected = {EventKind.CONTENT: 1, EventKind.TERMINAL: 1}
+        expected = {LifecycleEvent.CONTENT: 1, LifecycleEvent.TERMINAL: 1}
         assert len(outputs) == expected.get(kind, 0)
     assert stream.finished == (step.next_state is LifecycleState.FINISHED)
     assert stream.failing == (step.next_state is LifecycleState.FAILING)

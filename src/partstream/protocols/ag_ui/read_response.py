@@ -29,7 +29,7 @@ from partstream.protocols.ag_ui.texts import SUBAGENT, Texts
 from partstream.protocols.ag_ui.thinking import Thinking
 from partstream.protocols.ag_ui.tool_calls import ToolCalls
 from partstream.protocols.fields import Wire, identifier, mapping, objects, text
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 
@@ -260,12 +260,12 @@ class Row(NamedTuple):
         is_said: Whether the agent's model says it.
     """
 
-    kind: EventKind
+    kind: LifecycleEvent
     handler: Callable[[AGUIStream, Wire, _Outputs], None]
     is_said: bool = False
 
 
-_CONTENT, _LIFECYCLE, _REPORT = EventKind.CONTENT, EventKind.LIFECYCLE, EventKind.REPORT
+_CONTENT, _LIFECYCLE, _REPORT = LifecycleEvent.CONTENT, LifecycleEvent.LIFECYCLE, LifecycleEvent.REPORT
 
 EVENTS: Final[dict[str, Row]] = {
     "RUN_STARTED": Row(_LIFECYCLE, AGUIStream._begin),
@@ -301,10 +301,10 @@ EVENTS: Final[dict[str, Row]] = {
     "ACTIVITY_DELTA": Row(_REPORT, AGUIStream._count),
     "RAW": Row(_REPORT, AGUIStream._count),
     "CUSTOM": Row(_REPORT, AGUIStream._custom),
-    "STEP_STARTED": Row(EventKind.SILENT, AGUIStream._nothing),
-    "STEP_FINISHED": Row(EventKind.SILENT, AGUIStream._nothing),
-    "RUN_FINISHED": Row(EventKind.TERMINAL, AGUIStream._finish),
-    "RUN_ERROR": Row(EventKind.TERMINAL, AGUIStream._fail_run),
+    "STEP_STARTED": Row(LifecycleEvent.SILENT, AGUIStream._nothing),
+    "STEP_FINISHED": Row(LifecycleEvent.SILENT, AGUIStream._nothing),
+    "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIStream._finish),
+    "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIStream._fail_run),
 }
 """Every event that is understood; all others come out as :class:`Unmapped`."""
 

@@ -30,7 +30,7 @@ from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.showing import shown
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ class Row(NamedTuple):
         keeps_place: Whether it waits behind a tool call that waits: parts keep the order of their chunks.
     """
 
-    kind: EventKind
+    kind: LifecycleEvent
     handler: _Handler
     keeps_place: bool = False
 
@@ -356,27 +356,27 @@ def _to_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> _Handler:
 
 
 def _content(handler: _Handler) -> Row:
-    return Row(EventKind.CONTENT, handler, keeps_place=True)
+    return Row(LifecycleEvent.CONTENT, handler, keeps_place=True)
 
 
 def _at_once(handler: _Handler) -> Row:
     """Content that concerns a call, or becomes no part."""
-    return Row(EventKind.CONTENT, handler)
+    return Row(LifecycleEvent.CONTENT, handler)
 
 
 CHUNKS: Final[dict[str, Row]] = {
     # Framing.
-    "start": Row(EventKind.LIFECYCLE, _Stream._start),
-    "stream-start": Row(EventKind.LIFECYCLE, _Stream._start_step),
-    "start-step": Row(EventKind.LIFECYCLE, _Stream._start_step),
-    "step-start": Row(EventKind.LIFECYCLE, _Stream._start_step),
-    "finish-step": Row(EventKind.REPORT, _Stream._finish_step),
-    "step-finish": Row(EventKind.REPORT, _Stream._finish_step),
+    "start": Row(LifecycleEvent.LIFECYCLE, _Stream._start),
+    "stream-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
+    "start-step": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
+    "step-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
+    "finish-step": Row(LifecycleEvent.REPORT, _Stream._finish_step),
+    "step-finish": Row(LifecycleEvent.REPORT, _Stream._finish_step),
     "reset-step": _at_once(_Stream._reset_step),
-    "finish": Row(EventKind.TERMINAL, _Stream._finish),
-    "response-metadata": Row(EventKind.REPORT, _Stream._respond),
-    "message-metadata": Row(EventKind.REPORT, _Stream._message_metadata),
-    "ping": Row(EventKind.SILENT, _nothing),
+    "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
+    "response-metadata": Row(LifecycleEvent.REPORT, _Stream._respond),
+    "message-metadata": Row(LifecycleEvent.REPORT, _Stream._message_metadata),
+    "ping": Row(LifecycleEvent.SILENT, _nothing),
     # Text: its name since 5, and that of the pre-releases.
     "text-start": _content(_to_blocks(Blocks.start_text)),
     "text-delta": _content(_Stream._text_delta),
@@ -417,13 +417,13 @@ CHUNKS: Final[dict[str, Row]] = {
     "steering-message": _at_once(_count),
     "raw": _at_once(_count),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
-    "error": Row(EventKind.REPORT, _Stream._report),
-    "abort": Row(EventKind.TERMINAL, _Stream._abort),
+    "error": Row(LifecycleEvent.REPORT, _Stream._report),
+    "abort": Row(LifecycleEvent.TERMINAL, _Stream._abort),
 }
 """Every chunk type that is understood, but `data-*`. All others come out as :class:`Unmapped`."""
 
 
-def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
+def kind_of(chunk_type: str, *, goes_on: bool) -> LifecycleEvent:
     """The meaning of a chunk type for the life of a response.
 
     Raises:
@@ -431,7 +431,7 @@ def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
     """
     kind = CHUNKS[chunk_type].kind
     # Behind the end of an answer, the stream of an application may bring another one.
-    return EventKind.ANSWER_END if goes_on and chunk_type == "finish" else kind
+    return LifecycleEvent.ANSWER_END if goes_on and chunk_type == "finish" else kind
 
 
 _Rows: TypeAlias = "dict[str, tuple[LifecycleState, _Handler, bool]]"

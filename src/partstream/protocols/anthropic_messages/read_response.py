@@ -25,7 +25,7 @@ from partstream.protocols.anthropic_messages.usage import ReportedUsage
 from partstream.protocols.applied_edits import applied_edits
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
@@ -243,20 +243,20 @@ def _nothing(*_: object) -> None:
 class Row(NamedTuple):
     """The meaning of an event type for the life of a response, and its handler."""
 
-    kind: EventKind
+    kind: LifecycleEvent
     handler: _Handler
 
 
 EVENTS: Final[dict[str, Row]] = {
-    "message_start": Row(EventKind.LIFECYCLE, MessagesStream._start),
-    "content_block_start": Row(EventKind.CONTENT, MessagesStream._block_start),
-    "content_block_delta": Row(EventKind.CONTENT, MessagesStream._block_delta),
-    "content_block_stop": Row(EventKind.CONTENT, MessagesStream._block_stop),
-    "message_delta": Row(EventKind.REPORT, MessagesStream._message_delta),
-    "message_stop": Row(EventKind.TERMINAL, MessagesStream._message_stop),
-    "ping": Row(EventKind.SILENT, _nothing),
+    "message_start": Row(LifecycleEvent.LIFECYCLE, MessagesStream._start),
+    "content_block_start": Row(LifecycleEvent.CONTENT, MessagesStream._block_start),
+    "content_block_delta": Row(LifecycleEvent.CONTENT, MessagesStream._block_delta),
+    "content_block_stop": Row(LifecycleEvent.CONTENT, MessagesStream._block_stop),
+    "message_delta": Row(LifecycleEvent.REPORT, MessagesStream._message_delta),
+    "message_stop": Row(LifecycleEvent.TERMINAL, MessagesStream._message_stop),
+    "ping": Row(LifecycleEvent.SILENT, _nothing),
     # It is always the last event: vLLM sends no `message_stop` after it.
-    "error": Row(EventKind.TERMINAL, MessagesStream._error),
+    "error": Row(LifecycleEvent.TERMINAL, MessagesStream._error),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 

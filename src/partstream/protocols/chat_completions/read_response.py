@@ -27,7 +27,7 @@ from partstream.protocols.chat_completions.short_way import FREQUENT, ChunkFastP
 from partstream.protocols.chat_completions.stream_errors import failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ChatCompletionsStream(Adapter):
         self.sink = None
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         error = ERRORS.failure_in(chunk)
-        kind = _kind(chunk) if error is None else EventKind.ERROR
+        kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
         if kind is None:
             self._unknown(chunk, outputs)
             return
@@ -191,12 +191,12 @@ class ChatCompletionsStream(Adapter):
 _CHUNKS: Final = "chat.completion"
 
 
-def _kind(chunk: Wire) -> EventKind | None:
+def _kind(chunk: Wire) -> LifecycleEvent | None:
     """What a chunk without an error is for the life of the response; None for an event of something else."""
     if isinstance(chunk.get("choices"), list) and chunk["choices"]:
-        return EventKind.CONTENT
+        return LifecycleEvent.CONTENT
     if chunk.keys() & _REPORTS or ("id" in chunk and "type" not in chunk):
-        return EventKind.REPORT
+        return LifecycleEvent.REPORT
     return None
 
 

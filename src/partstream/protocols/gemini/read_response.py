@@ -21,7 +21,7 @@ from partstream.protocols.gemini.envelope import Envelope
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class GeminiStream(Adapter):
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
         error = ERRORS.failure_in(chunk) if not chunk.get("candidates") or chunk.get("error") else None
-        kind = _kind(chunk) if error is None else EventKind.ERROR
+        kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
         if kind is None:
             self._unknown(chunk, outputs)
             return
@@ -141,11 +141,11 @@ _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "cre
 """The fields of chunks without a candidate (docs/wires/gemini.md#chunks)."""
 
 
-def _kind(chunk: Wire) -> EventKind | None:
+def _kind(chunk: Wire) -> LifecycleEvent | None:
     """What a chunk without an error is for the life of the response; None for an event of something else."""
     if objects(chunk, "candidates") or isinstance(chunk.get("promptFeedback"), dict):
-        return EventKind.CONTENT
-    return EventKind.REPORT if chunk.keys() & _REPORTS else None
+        return LifecycleEvent.CONTENT
+    return LifecycleEvent.REPORT if chunk.keys() & _REPORTS else None
 
 
 def claims(_kind: str | None, event: Wire) -> MatchConfidence:

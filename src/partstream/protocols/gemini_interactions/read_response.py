@@ -17,7 +17,7 @@ from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, finish_of
 from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 
 if TYPE_CHECKING:
@@ -125,21 +125,21 @@ class InteractionsStream(Adapter):
 
 _DOCUMENT: Final = "a document"
 
-EVENTS: Final[Mapping[str, tuple[EventKind, Callable[[InteractionsStream, Wire, _Outputs], None]]]] = {
-    "interaction.created": (EventKind.LIFECYCLE, InteractionsStream._about),
-    "interaction.status_update": (EventKind.LIFECYCLE, InteractionsStream._about),
-    "step.start": (EventKind.CONTENT, InteractionsStream._step_start),
-    "step.delta": (EventKind.CONTENT, InteractionsStream._step_delta),
-    "step.stop": (EventKind.CONTENT, InteractionsStream._step_stop),
-    "interaction.completed": (EventKind.TERMINAL, InteractionsStream._completed),
-    "error": (EventKind.TERMINAL, InteractionsStream._failure),
+EVENTS: Final[Mapping[str, tuple[LifecycleEvent, Callable[[InteractionsStream, Wire, _Outputs], None]]]] = {
+    "interaction.created": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
+    "interaction.status_update": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
+    "step.start": (LifecycleEvent.CONTENT, InteractionsStream._step_start),
+    "step.delta": (LifecycleEvent.CONTENT, InteractionsStream._step_delta),
+    "step.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
+    "interaction.completed": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
+    "error": (LifecycleEvent.TERMINAL, InteractionsStream._failure),
     # The older names of the same events (docs/wires/gemini.md#interactions).
-    "interaction.start": (EventKind.LIFECYCLE, InteractionsStream._about),
-    "content.start": (EventKind.CONTENT, InteractionsStream._step_start),
-    "content.delta": (EventKind.CONTENT, InteractionsStream._step_delta),
-    "content.stop": (EventKind.CONTENT, InteractionsStream._step_stop),
-    "interaction.complete": (EventKind.TERMINAL, InteractionsStream._completed),
-    _DOCUMENT: (EventKind.TERMINAL, InteractionsStream._document),
+    "interaction.start": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
+    "content.start": (LifecycleEvent.CONTENT, InteractionsStream._step_start),
+    "content.delta": (LifecycleEvent.CONTENT, InteractionsStream._step_delta),
+    "content.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
+    "interaction.complete": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
+    _DOCUMENT: (LifecycleEvent.TERMINAL, InteractionsStream._document),
 }
 
 

@@ -17,7 +17,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumen
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.adapter import Adapter
 from partstream.protocols.fields import Wire, identifier, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.ollama.ending import Ending
 from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.images import image_part
@@ -182,15 +182,15 @@ _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {
 _NOISE: Final = frozenset({"role"})
 
 
-def _kind(chunk: Wire) -> EventKind | None:
+def _kind(chunk: Wire) -> LifecycleEvent | None:
     """What a line is for the life of the response; None for an object of something else."""
     if _is_of_generate(chunk):
         return None
     if chunk.get("error") or chunk.get("done") is True:
-        return EventKind.TERMINAL
+        return LifecycleEvent.TERMINAL
     if isinstance(chunk.get("done"), bool) or identifier(chunk, "done_reason"):
-        return EventKind.CONTENT
-    return EventKind.CONTENT if isinstance(chunk.get("message"), dict) and "type" not in chunk else None
+        return LifecycleEvent.CONTENT
+    return LifecycleEvent.CONTENT if isinstance(chunk.get("message"), dict) and "type" not in chunk else None
 
 
 def _is_of_generate(chunk: Wire) -> bool:

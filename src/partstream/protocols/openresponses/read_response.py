@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, EventKind, LifecycleState
+from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.openresponses.call_events import CallEvents
 from partstream.protocols.openresponses.document import events_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence
@@ -271,7 +271,7 @@ class Row(NamedTuple):
     Its meaning for the life of a response, its handler, and the handler's second argument.
     """
 
-    kind: EventKind
+    kind: LifecycleEvent
     handler: _Handler
     argument: Channel | str | None = None
 
@@ -287,40 +287,40 @@ def _count(_stream: OpenResponsesStream, event: Wire, outputs: _Outputs, _argume
 
 
 EVENTS: Final[dict[str, Row]] = {
-    "response.created": Row(EventKind.LIFECYCLE, _Stream._lifecycle),
-    "response.queued": Row(EventKind.LIFECYCLE, _Stream._lifecycle),
-    "response.in_progress": Row(EventKind.LIFECYCLE, _Stream._lifecycle),
-    "response.completed": Row(EventKind.TERMINAL, _Stream._terminal, "completed"),
-    "response.incomplete": Row(EventKind.TERMINAL, _Stream._terminal, "incomplete"),
-    "response.failed": Row(EventKind.TERMINAL, _Stream._terminal, "failed"),
-    "error": Row(EventKind.ERROR, _Stream._error),
-    "response.output_item.added": Row(EventKind.CONTENT, _Stream._item_added),
-    "response.output_item.done": Row(EventKind.CONTENT, _Stream._item_done),
-    "response.content_part.added": Row(EventKind.CONTENT, _PART_ADDED),
-    "response.content_part.done": Row(EventKind.CONTENT, _PART_DONE),
-    "response.reasoning_summary_part.added": Row(EventKind.CONTENT, _PART_ADDED),
-    "response.reasoning_summary_part.done": Row(EventKind.CONTENT, _PART_DONE),
-    "response.output_text.delta": Row(EventKind.CONTENT, _DELTA, OUTPUT_TEXT),
-    "response.output_text.done": Row(EventKind.CONTENT, _TEXT_DONE, OUTPUT_TEXT),
-    "response.output_text.annotation.added": Row(EventKind.CONTENT, _of_texts(TextEvents.annotation)),
-    "response.refusal.delta": Row(EventKind.CONTENT, _DELTA, REFUSAL),
-    "response.refusal.done": Row(EventKind.CONTENT, _TEXT_DONE, REFUSAL),
+    "response.created": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
+    "response.queued": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
+    "response.in_progress": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
+    "response.completed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "completed"),
+    "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "incomplete"),
+    "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "failed"),
+    "error": Row(LifecycleEvent.ERROR, _Stream._error),
+    "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
+    "response.output_item.done": Row(LifecycleEvent.CONTENT, _Stream._item_done),
+    "response.content_part.added": Row(LifecycleEvent.CONTENT, _PART_ADDED),
+    "response.content_part.done": Row(LifecycleEvent.CONTENT, _PART_DONE),
+    "response.reasoning_summary_part.added": Row(LifecycleEvent.CONTENT, _PART_ADDED),
+    "response.reasoning_summary_part.done": Row(LifecycleEvent.CONTENT, _PART_DONE),
+    "response.output_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, OUTPUT_TEXT),
+    "response.output_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, OUTPUT_TEXT),
+    "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _of_texts(TextEvents.annotation)),
+    "response.refusal.delta": Row(LifecycleEvent.CONTENT, _DELTA, REFUSAL),
+    "response.refusal.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REFUSAL),
     # The specification's name, then OpenAI's and others' (docs/wires/openresponses.md#names-of-reasoning-events).
-    "response.reasoning.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
-    "response.reasoning.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_text.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
-    "response.reasoning_text.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_content.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
-    "response.reasoning_content.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_summary_text.delta": Row(EventKind.CONTENT, _DELTA, SUMMARY),
-    "response.reasoning_summary_text.done": Row(EventKind.CONTENT, _TEXT_DONE, SUMMARY),
+    "response.reasoning.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
+    "response.reasoning.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
+    "response.reasoning_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_content.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
+    "response.reasoning_content.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_summary_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, SUMMARY),
+    "response.reasoning_summary_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, SUMMARY),
     # The title of the schema, which its enum contradicts.
-    "response.reasoning_summary.delta": Row(EventKind.CONTENT, _DELTA, SUMMARY),
-    "response.reasoning_summary.done": Row(EventKind.CONTENT, _TEXT_DONE, SUMMARY),
-    "response.function_call_arguments.delta": Row(EventKind.CONTENT, _ARGUMENTS_DELTA),
-    "response.function_call_arguments.done": Row(EventKind.CONTENT, _of_calls(CallEvents.arguments_done)),
+    "response.reasoning_summary.delta": Row(LifecycleEvent.CONTENT, _DELTA, SUMMARY),
+    "response.reasoning_summary.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, SUMMARY),
+    "response.function_call_arguments.delta": Row(LifecycleEvent.CONTENT, _ARGUMENTS_DELTA),
+    "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
-    "keepalive": Row(EventKind.SILENT, _nothing),
+    "keepalive": Row(LifecycleEvent.SILENT, _nothing),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
