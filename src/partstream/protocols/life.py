@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-__all__ = ["TRANSITIONS", "Action", "LifecycleEvent", "LifecycleState", "Step", "strict_step"]
+__all__ = ["TRANSITIONS", "Action", "LifecycleEvent", "LifecycleState", "Transition", "strict_step"]
 
 
 class LifecycleState(Enum):
@@ -57,7 +57,7 @@ class Action(Enum):
     """It comes out as :class:`partstream.outputs.Unmapped`."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """The effect of a kind of event in a state.
 
     Attributes:
@@ -71,11 +71,11 @@ class Step(NamedTuple):
     lenient: bool = False
 
 
-def _handled(state: LifecycleState, *, lenient: bool = False) -> Step:
-    return Step(state, Action.HANDLE, lenient)
+def _handled(state: LifecycleState, *, lenient: bool = False) -> Transition:
+    return Transition(state, Action.HANDLE, lenient)
 
 
-TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Step]]] = {
+TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Transition]]] = {
     LifecycleState.IDLE: {
         LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
         # Servers leave the opening event out, or everything up to the closing events: llama.cpp, gemini-web2api.
@@ -84,7 +84,7 @@ TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Step]]] = {
         LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
         LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED, lenient=True),
         LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
-        LifecycleEvent.SILENT: Step(LifecycleState.IDLE, Action.IGNORE),
+        LifecycleEvent.SILENT: Transition(LifecycleState.IDLE, Action.IGNORE),
     },
     LifecycleState.OPEN: {
         LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
@@ -93,16 +93,16 @@ TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Step]]] = {
         LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED),
         LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
         LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
-        LifecycleEvent.SILENT: Step(LifecycleState.OPEN, Action.IGNORE),
+        LifecycleEvent.SILENT: Transition(LifecycleState.OPEN, Action.IGNORE),
     },
     LifecycleState.FAILING: {
         LifecycleEvent.LIFECYCLE: _handled(LifecycleState.FAILING, lenient=True),
-        LifecycleEvent.CONTENT: Step(LifecycleState.FAILING, Action.COUNT, lenient=True),
+        LifecycleEvent.CONTENT: Transition(LifecycleState.FAILING, Action.COUNT, lenient=True),
         LifecycleEvent.REPORT: _handled(LifecycleState.FAILING),
         LifecycleEvent.ANSWER_END: _handled(LifecycleState.FINISHED),
         LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
         LifecycleEvent.ERROR: _handled(LifecycleState.FAILING, lenient=True),
-        LifecycleEvent.SILENT: Step(LifecycleState.FAILING, Action.IGNORE),
+        LifecycleEvent.SILENT: Transition(LifecycleState.FAILING, Action.IGNORE),
     },
     LifecycleState.ANSWERED: {
         LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
@@ -112,17 +112,17 @@ TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Step]]] = {
         LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
         LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
         LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
-        LifecycleEvent.SILENT: Step(LifecycleState.ANSWERED, Action.IGNORE),
+        LifecycleEvent.SILENT: Transition(LifecycleState.ANSWERED, Action.IGNORE),
     },
     # Nothing that comes after the end can change the response.
     LifecycleState.FINISHED: {
-        kind: Step(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in LifecycleEvent
+        kind: Transition(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in LifecycleEvent
     },
     LifecycleState.ENDED: {},
 }
 
 
-def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Step | None:
+def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | None:
     """The step of an event that keeps every rule; None if the rules do not allow the event."""
     step = TRANSITIONS[state].get(kind)
     return None if step is None or step.lenient else step
