@@ -10,10 +10,10 @@ from zlib import crc32
 
 from partstream.protocols.citations import RecentText
 
-__all__ = ["EmittedText", "checksum"]
+__all__ = ["EmittedPrefix", "checksum"]
 
 
-class EmittedText(RecentText):
+class EmittedPrefix(RecentText):
     """The part of one text that was emitted."""
 
     __slots__ = ("_checksum", "_length")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.emitted_text import EmittedText
+from partstream.protocols.emitted_text import EmittedPrefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ class MergedEntries:
         self._sealed_by = sealed_by
         self._entries: list[dict[str, Any]] = []
         self._pieces: list[str] = []  # of the text of the last entry
-        self._said = EmittedText()  # the same, to know it when it is repeated
+        self._said = EmittedPrefix()  # the same, to know it when it is repeated
 
     def __bool__(self) -> bool:
         """Whether there is an entry."""
@@ -95,7 +95,7 @@ class MergedEntries:
         if self._pieces and (name := self._text_field(self._entries[-1])) is not None:
             self._entries[-1][name] = "".join(self._pieces)
         self._pieces = []
-        self._said = EmittedText()
+        self._said = EmittedPrefix()
 
 
 def merge_details(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import text_part
 from partstream.protocols.chat_completions.carried_items import CONTENT
-from partstream.protocols.emitted_text import EmittedText
+from partstream.protocols.emitted_text import EmittedPrefix
 from partstream.protocols.fields import Wire, identifier, objects, text
 from partstream.protocols.think_tags import Piece, ThinkTagSplitter
 
@@ -36,8 +36,8 @@ class Texts:
     __slots__ = ("_any", "_images", "_refused", "_splitter", "_tags_carried", "_thinking", "said")
 
     def __init__(self, options: StreamOptions, thinking: Thinking, images: Images) -> None:
-        self.said = EmittedText()
-        self._refused = EmittedText()
+        self.said = EmittedPrefix()
+        self._refused = EmittedPrefix()
         self._splitter = ThinkTagSplitter(options.think_tags)
         self._thinking = thinking
         self._images = images
@@ -164,6 +164,6 @@ def _text_of(part: Any) -> str:
     return part if isinstance(part, str) else text(part, "text")
 
 
-def _missing(said: EmittedText, whole: str) -> str:
+def _missing(said: EmittedPrefix, whole: str) -> str:
     """What a whole text adds to what was said of it; nothing where it says something else."""
     return whole[said.length :] if said.begins(whole) else ""

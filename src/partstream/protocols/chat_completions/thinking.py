@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part
 from partstream.protocols.chat_completions.carried_state import CarriedState
-from partstream.protocols.emitted_text import EmittedText
+from partstream.protocols.emitted_text import EmittedPrefix
 from partstream.protocols.fields import Wire, objects, text
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Thinking:
         self.state = CarriedState(options.thinking)
         self.field: str | None = None
         self.is_open = False
-        self.said = EmittedText()
+        self.said = EmittedPrefix()
         self._shows = options.thinking is not ThinkingMode.OFF
         self._closed_once = False
         self.empty_field: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.citations import FOLD_AT
-from partstream.protocols.emitted_text import EmittedText
+from partstream.protocols.emitted_text import EmittedPrefix
 
 __all__ = ["HELD_ENDINGS", "StreamedText"]
 
@@ -17,7 +17,7 @@ HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
 """The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
 
 
-class StreamedText(EmittedText):
+class StreamedText(EmittedPrefix):
     """The part of one text that was emitted.
 
     The marks that close a sentence are held back until the next event: a server may say in its closing event that
