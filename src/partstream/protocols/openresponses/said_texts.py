@@ -17,7 +17,7 @@ from partstream.protocols.openresponses.streamed_text import StreamedText
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["SaidTexts"]
+__all__ = ["TextIndex"]
 
 _LOOKED_AT: Final = 8
 """How many slots that say the same are looked at, the latest first, for one of another item than the one left out."""
@@ -36,7 +36,7 @@ class _Place(NamedTuple):
     open: bool
 
 
-class SaidTexts(Generic[SlotT]):
+class TextIndex(Generic[SlotT]):
     """What the slots of one response's messages, or of its reasoning, have emitted."""
 
     __slots__ = ("_changed", "_lengths", "_places", "_slots")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
-from partstream.protocols.openresponses.said_texts import SaidTexts
+from partstream.protocols.openresponses.said_texts import TextIndex
 from partstream.protocols.openresponses.streamed_text import HELD_ENDINGS, StreamedText
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class TextItems(Items[TextItem]):
 
     def __init__(self) -> None:
         super().__init__(TextItem)
-        self.texts = SaidTexts[Slot]()
+        self.texts = TextIndex[Slot]()
 
     def saying(self, empty: Slot, whole: str) -> Slot | None:
         """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
