@@ -20,8 +20,8 @@ __all__ = [
     "FOLD_AT",
     "Citation",
     "Citations",
+    "CitedText",
     "RecentText",
-    "SaidText",
     "markdown_link",
     "read_citation",
 ]
@@ -122,7 +122,7 @@ def _is_place(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-class SaidText(Protocol):
+class CitedText(Protocol):
     """The text that a citation belongs to."""
 
     def recently_said(self, words: str) -> bool:
@@ -174,7 +174,7 @@ class Citations:
 
     def __init__(self, mode: CitationMode) -> None:
         self.mode = mode
-        self._render: Callable[[Citation, SaidText], _Rendered] = {
+        self._render: Callable[[Citation, CitedText], _Rendered] = {
             CitationMode.INLINE: self._inline,
             CitationMode.DATA: self._data,
             CitationMode.END: self._collect,
@@ -183,7 +183,7 @@ class Citations:
         self._links: dict[str, str] = {}
         self._seen: set[Hashable] = set()
 
-    def render(self, citation: Citation, text: SaidText, key: Hashable) -> _Rendered:
+    def render(self, citation: Citation, text: CitedText, key: Hashable) -> _Rendered:
         """What a citation of `text` becomes where it arrives; nothing the second time that its `key` comes."""
         if key in self._seen:
             return []
@@ -197,7 +197,7 @@ class Citations:
         lines = [f"{number}. {link}" for number, link in enumerate(self._links.values(), 1)]
         return [TextPart("\n\nSources:\n\n" + "\n".join(lines) + "\n")]
 
-    def _inline(self, citation: Citation, text: SaidText) -> _Rendered:
+    def _inline(self, citation: Citation, text: CitedText) -> _Rendered:
         url = _linkable(citation.url)
         if url is None or citation.url is None:
             return [Unmapped(citation.name, citation.data)]
@@ -205,20 +205,20 @@ class Citations:
             return []  # the model wrote the link itself: recording openai-web-search-tool.1
         return [TextPart(" " + _link(url, citation.title))]
 
-    def _data(self, citation: Citation, _text: SaidText) -> _Rendered:
+    def _data(self, citation: Citation, _text: CitedText) -> _Rendered:
         payload = citation.payload
         if payload is None:
             return [Unmapped(citation.name, citation.data)]
         return [DataPart.json(payload, CITATION_MIME_TYPE)]
 
-    def _collect(self, citation: Citation, _text: SaidText) -> _Rendered:
+    def _collect(self, citation: Citation, _text: CitedText) -> _Rendered:
         url = _linkable(citation.url)
         if url is None:
             return [Unmapped(citation.name, citation.data)]
         self._links.setdefault(url, _link(url, citation.title))
         return []
 
-    def _nothing(self, _citation: Citation, _text: SaidText) -> _Rendered:
+    def _nothing(self, _citation: Citation, _text: CitedText) -> _Rendered:
         return []
 
 

@@ -14,7 +14,7 @@ from partstream.protocols.fields import Wire, identifier, index, mapping, object
 
 if TYPE_CHECKING:
     from partstream.outputs import CitationMode, StreamOutput
-    from partstream.protocols.citations import SaidText
+    from partstream.protocols.citations import CitedText
 
 __all__ = ["Sources"]
 
@@ -66,7 +66,7 @@ class Sources:
             if url:
                 self._add(Citation(url, identifier(one, "title"), "citations", {"url": url}))
 
-    def hand_out(self, said: SaidText, outputs: list[StreamOutput]) -> None:
+    def hand_out(self, said: CitedText, outputs: list[StreamOutput]) -> None:
         """Shows all sources, each once."""
         for url, one in self._found.items():
             citation = one if one.title is not None else one._replace(title=self._titles.get(url))

@@ -11,7 +11,7 @@ from partstream.protocols.citations import Citation
 from partstream.protocols.openresponses.fields import Wire, identifier, index
 
 if TYPE_CHECKING:
-    from partstream.protocols.citations import SaidText
+    from partstream.protocols.citations import CitedText
 
 __all__ = ["citation_of", "key_of"]
 
@@ -30,7 +30,7 @@ def citation_of(annotation: Wire) -> Citation:
     )
 
 
-def key_of(annotation: Wire, text: SaidText) -> tuple[Any, ...]:
+def key_of(annotation: Wire, text: CitedText) -> tuple[Any, ...]:
     """The key by which an annotation of `text` is recognized when closing events repeat it."""
     return (
         id(text),
