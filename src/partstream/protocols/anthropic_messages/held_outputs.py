@@ -13,10 +13,10 @@ from partstream.parts import ToolCallPart
 if TYPE_CHECKING:
     from partstream.outputs import StreamOutput
 
-__all__ = ["HeldOutputs"]
+__all__ = ["PendingOutputs"]
 
 
-class HeldOutputs:
+class PendingOutputs:
     """What one answer holds back.
 
     Attributes:

@@ -8,7 +8,7 @@ from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.anthropic_messages.blocks import Block, Blocks, Channel
 from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, container_item
 from partstream.protocols.anthropic_messages.carried_state import CarriedState
-from partstream.protocols.anthropic_messages.held_outputs import HeldOutputs
+from partstream.protocols.anthropic_messages.held_outputs import PendingOutputs
 from partstream.protocols.anthropic_messages.raw_content import raw_block
 from partstream.protocols.anthropic_messages.short_way import DeltaFastPath
 from partstream.protocols.anthropic_messages.texts import Texts
@@ -48,7 +48,7 @@ class Message:
     __slots__ = ("_blocks", "_short_way", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
 
     def __init__(self, options: StreamOptions) -> None:
-        self.held = HeldOutputs()
+        self.held = PendingOutputs()
         self.state = CarriedState(options.thinking)
         self.texts = Texts(options.citations, self.state)
         self.thinking = Thinking(options.thinking, self.state)

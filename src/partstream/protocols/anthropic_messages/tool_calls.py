@@ -19,7 +19,7 @@ from partstream.protocols.fields import Wire, identifier, text
 if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.blocks import Block
     from partstream.protocols.anthropic_messages.carried_state import CarriedState
-    from partstream.protocols.anthropic_messages.held_outputs import HeldOutputs
+    from partstream.protocols.anthropic_messages.held_outputs import PendingOutputs
 
 __all__ = ["TOOL_USE", "ToolCalls"]
 
@@ -46,7 +46,7 @@ class ToolCalls:
 
     __slots__ = ("_held", "_ids", "_prefix", "_state", "half")
 
-    def __init__(self, prefix: str, state: CarriedState, held: HeldOutputs) -> None:
+    def __init__(self, prefix: str, state: CarriedState, held: PendingOutputs) -> None:
         self.half: list[Block] = []
         self._prefix = prefix
         self._state = state
