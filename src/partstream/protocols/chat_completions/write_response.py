@@ -17,7 +17,7 @@ from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.chat_completions.written_chunks import ASSISTANT, Chunks, WrittenCalls
+from partstream.protocols.chat_completions.written_chunks import ASSISTANT, PendingChunks, WrittenCalls
 from partstream.protocols.chat_completions.written_document import write_document
 from partstream.protocols.chat_completions.written_errors import error_document, error_event
 from partstream.protocols.chat_completions.written_state import WrittenState
@@ -42,7 +42,7 @@ class ChatCompletionsWriter:
     """One answer of a server of Chat Completions; see :class:`partstream.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
-        self._chunks = Chunks(asked, reply)
+        self._chunks = PendingChunks(asked, reply)
         self._calls = WrittenCalls(reply.argument_size)
         self._thinking_state = WrittenState(self._calls)
         self._length = 0

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from partstream.parts import ToolCallPart
     from partstream.usage import Usage
 
-__all__ = ["ASSISTANT", "Chunks", "WrittenCalls", "written_usage"]
+__all__ = ["ASSISTANT", "PendingChunks", "WrittenCalls", "written_usage"]
 
 ASSISTANT: Final = "assistant"
 
 
-class Chunks:
+class PendingChunks:
     """The chunks that wait to be handed out, all with the same id, time and model.
 
     Usage stands in a chunk of its own without choices where the client asked for that (`stream_options`). Where it did
