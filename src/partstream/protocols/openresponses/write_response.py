@@ -27,10 +27,10 @@ from partstream.protocols.openresponses.served_documents import DOCUMENTS
 from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import (
     COMPACTION,
-    Events,
     Identifiers,
     Message,
     OutputItems,
+    PendingEvents,
     WrittenReasoning,
     source_of,
     write_call,
@@ -54,7 +54,7 @@ class OpenResponsesWriter:
         identifiers = Identifiers(reply.identity)
         self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
         self._items = OutputItems(identifiers)
-        self._events = Events()
+        self._events = PendingEvents()
         self._open: Message | WrittenReasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())

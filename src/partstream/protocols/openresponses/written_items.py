@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPACTION",
     "MADE_UP",
-    "Events",
     "Identifiers",
     "Message",
     "OutputItems",
+    "PendingEvents",
     "WrittenReasoning",
     "annotation_of",
     "make_event",
@@ -108,7 +108,7 @@ MADE_UP: Final = re.compile(r"[a-z]+_partstream[0-9a-f]{16}")
 """An identifier that :class:`Identifiers` made."""
 
 
-class Events:
+class PendingEvents:
     """The events that wait to be handed out, numbered from the first of the response."""
 
     __slots__ = ("_events", "_number")
@@ -154,7 +154,7 @@ class OutputItems:
         self._opened = 0
         self._used: set[str] = set()
 
-    def open(self, prefix: str, item: dict[str, Any], events: Events, item_id: Any = None) -> tuple[int, str]:
+    def open(self, prefix: str, item: dict[str, Any], events: PendingEvents, item_id: Any = None) -> tuple[int, str]:
         """Writes the beginning of an item; returns its place and its identifier.
 
         Args:
@@ -172,7 +172,7 @@ class OutputItems:
         events.add("response.output_item.added", output_index=place, item=dict(item))
         return place, item_id
 
-    def close(self, place: int, item: dict[str, Any], events: Events) -> None:
+    def close(self, place: int, item: dict[str, Any], events: PendingEvents) -> None:
         """Writes the end of a whole item."""
         events.add("response.output_item.done", output_index=place, item=item)
         self.done.append(item)
@@ -183,7 +183,7 @@ class Message:
 
     __slots__ = ("_annotations", "_item", "_items", "_length", "_pieces", "_place", "_where")
 
-    def __init__(self, items: OutputItems, events: Events) -> None:
+    def __init__(self, items: OutputItems, events: PendingEvents) -> None:
         self._items = items
         self._item: dict[str, Any] = {
             "type": "message", "id": "", "status": "in_progress", "role": "assistant", "content": []
@@ -195,12 +195,12 @@ class Message:
         self._annotations: list[dict[str, Any]] = []
         events.add("response.content_part.added", **self._where, part=self._part(""))
 
-    def say(self, text: str, events: Events) -> None:
+    def say(self, text: str, events: PendingEvents) -> None:
         """Writes a piece of the text."""
         self._keep(text)
         events.add(_TEXT_DELTA, **self._delta(text))
 
-    def repeated(self, events: Events) -> Repeated:
+    def repeated(self, events: PendingEvents) -> Repeated:
         """The texts that follow the first."""
 
         def note(text: str) -> int:
@@ -216,7 +216,7 @@ class Message:
     def _delta(self, text: str) -> dict[str, Any]:
         return {**self._where, "delta": text, "logprobs": []}
 
-    def cite(self, source: Citation, events: Events) -> None:
+    def cite(self, source: Citation, events: PendingEvents) -> None:
         """Writes a source of the text. A source without a position stands behind the last word."""
         annotation = annotation_of(source, self._length)
         events.add(
@@ -227,7 +227,7 @@ class Message:
         )
         self._annotations.append(annotation)
 
-    def close(self, status: str, events: Events) -> None:
+    def close(self, status: str, events: PendingEvents) -> None:
         """Writes the end of the message."""
         text = "".join(self._pieces)
         part = self._part(text)
@@ -277,7 +277,7 @@ class WrittenReasoning:
 
     __slots__ = ("_channel", "_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
 
-    def __init__(self, items: OutputItems, part_id: str | None, events: Events, *, is_raw: bool = False) -> None:
+    def __init__(self, items: OutputItems, part_id: str | None, events: PendingEvents, *, is_raw: bool = False) -> None:
         self._channel = _RAW if is_raw else _SUMMARY
         self.part_id = part_id
         self.encrypted_content: str | None = None
@@ -287,14 +287,14 @@ class WrittenReasoning:
         self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, self._channel.index_field: 0}
         self._pieces: list[str] = []
 
-    def say(self, text: str, events: Events) -> None:
+    def say(self, text: str, events: PendingEvents) -> None:
         """Writes a piece of it."""
         if not self._pieces:
             events.add(self._channel.added, **self._where, part=self._part(""))
         self._pieces.append(text)
         events.add(self._channel.delta, **self._delta(text))
 
-    def repeated(self, events: Events) -> Repeated:
+    def repeated(self, events: PendingEvents) -> Repeated:
         """The thoughts that follow the first, which has one more event."""
 
         def note(text: str) -> int:
@@ -311,7 +311,7 @@ class WrittenReasoning:
     def _delta(self, text: str) -> dict[str, Any]:
         return {**self._where, "delta": text}
 
-    def close(self, _status: str, events: Events) -> None:
+    def close(self, _status: str, events: PendingEvents) -> None:
         """Writes the end of the item, which has no status."""
         item = dict(self._item)
         if self._pieces:
@@ -324,7 +324,7 @@ class WrittenReasoning:
         self._items.close(self._place, item, events)
 
 
-def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events: Events) -> None:
+def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events: PendingEvents) -> None:
     """Writes a call, which is whole.
 
     Args:
@@ -351,7 +351,7 @@ COMPACTION: Final = "compaction"
 """The type of the item that stands for a conversation that the upstream summarised."""
 
 
-def write_compaction(item_id: Any, state: str, items: OutputItems, events: Events) -> None:
+def write_compaction(item_id: Any, state: str, items: OutputItems, events: PendingEvents) -> None:
     """Writes the item of a conversation that the upstream summarised."""
     item = {"type": COMPACTION, "id": "", "encrypted_content": state}
     place, _ = items.open("cmp", item, events, item_id)
