@@ -13,10 +13,10 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
 from partstream.json_codec import is_json
 
-__all__ = ["NO_STATE", "Sealed", "beside_items", "open_state", "seal_state"]
+__all__ = ["NO_STATE", "OpaqueState", "beside_items", "open_state", "seal_state"]
 
 
-class Sealed(NamedTuple):
+class OpaqueState(NamedTuple):
     """What was sealed: one item in the metadata of thinking.
 
     Attributes:
@@ -44,13 +44,13 @@ def seal_state(item: Mapping[str, Any] | None, beside: Mapping[str, Any]) -> str
     return seal(sealed) if is_json(sealed) else None
 
 
-def open_state(text: str) -> Sealed | None:
+def open_state(text: str) -> OpaqueState | None:
     """Opens what :func:`seal_state` sealed; None for any other text."""
     sealed = unseal(text)
     if not isinstance(sealed, dict):
         return None
     item, beside = sealed.get("item"), sealed.get("beside")
-    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
+    return OpaqueState(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
 
 
 NO_STATE: Final = seal({"item": None, "beside": {}})

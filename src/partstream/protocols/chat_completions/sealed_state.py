@@ -13,7 +13,7 @@ from partstream.protocols.sealed_state import beside_items, open_state, seal_sta
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.sealed_state import Sealed
+    from partstream.protocols.sealed_state import OpaqueState
 
 __all__ = ["read_sealed", "sealed_entry"]
 
@@ -33,7 +33,7 @@ def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) ->
     return None if sealed is None else {"type": _ENCRYPTED, "data": sealed, "format": _FORMAT}
 
 
-def read_sealed(entry: Mapping[str, Any]) -> Sealed | None:
+def read_sealed(entry: Mapping[str, Any]) -> OpaqueState | None:
     """Opens what :func:`sealed_entry` made; None for any other entry."""
     data = entry.get("data")
     return open_state(data) if isinstance(data, str) else None

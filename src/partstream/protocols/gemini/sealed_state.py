@@ -16,7 +16,7 @@ from partstream.protocols.sealed_state import beside_items, open_state, seal_sta
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.sealed_state import Sealed
+    from partstream.protocols.sealed_state import OpaqueState
 
 __all__ = ["is_made_up", "made_up_signature", "read_sealed", "sealed_signature"]
 
@@ -34,7 +34,7 @@ def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]
     return None if sealed is None else b64encode(sealed.encode()).decode()
 
 
-def read_sealed(signature: str) -> Sealed | None:
+def read_sealed(signature: str) -> OpaqueState | None:
     """Opens what :func:`sealed_signature` made; None for any other signature."""
     return open_state(_decoded(signature).decode("ascii", "replace"))
 
