@@ -22,10 +22,10 @@ __all__ = [
     "Earlier",
     "Effect",
     "Joined",
+    "RequestReferences",
     "ServedState",
     "StoredAnswer",
     "StoredRoute",
-    "Wanted",
 ]
 
 
@@ -49,7 +49,7 @@ class StoredAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestReferences:
     """What of earlier answers a request refers to.
 
     Attributes:
@@ -176,7 +176,7 @@ class ServedState:
     """
 
     refuse: Callable[[WireRequest], None]
-    wanted: Callable[[WireRequest], Wanted]
+    wanted: Callable[[WireRequest], RequestReferences]
     join: Callable[[WireRequest, Earlier, bytes], Joined]
     keeps: Callable[[WireRequest], bool]
     unkept: Callable[[WireRequest], WireRequest]

@@ -34,7 +34,7 @@ from partstream.serving.requests import ClientLeftError
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import InboundRequest
-    from partstream.protocols.served_state import Earlier, ServedState, StoredAnswer, Wanted
+    from partstream.protocols.served_state import Earlier, RequestReferences, ServedState, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
@@ -86,7 +86,7 @@ class AnswerRun:
         state: ServerState,
         endpoint: Endpoint,
         request: HTTPRequest,
-        recall: Callable[[Wanted], Earlier] | None = None,
+        recall: Callable[[RequestReferences], Earlier] | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.caller = NOBODY

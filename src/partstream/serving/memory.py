@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from partstream.protocols.served_state import ServedState, StoredAnswer, Wanted
+    from partstream.protocols.served_state import RequestReferences, ServedState, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.outgoing import Outlet
     from partstream.serving.stored_answers import SQLiteAnswers
@@ -91,7 +91,7 @@ class AnswerMemory:
         state: ServedState | None,
         request: WireRequest,
         owner: str,
-        recall: Callable[[Wanted], Earlier] | None = None,
+        recall: Callable[[RequestReferences], Earlier] | None = None,
     ) -> Remembered:
         """A request with what it refers to.
 
@@ -116,7 +116,7 @@ class AnswerMemory:
         joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
 
-    async def _found(self, state: ServedState, wanted: Wanted, earlier: Earlier, owner: str) -> Earlier:
+    async def _found(self, state: ServedState, wanted: RequestReferences, earlier: Earlier, owner: str) -> Earlier:
         """What the store has of what is still missing."""
         store = self.store
         if store is None:

@@ -8,7 +8,7 @@ from partstream.errors import InvalidRequestError
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Earlier, ServedState, Wanted
+from partstream.protocols.served_state import Earlier, RequestReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
 
 assert WRITE_RESPONSE.state is not None
@@ -18,15 +18,15 @@ STATE: ServedState = WRITE_RESPONSE.state
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ({"input": "hi"}, Wanted()),
-        ({"input": "hi", "previous_response_id": "r1"}, Wanted("r1")),
-        ({"input": "hi", "previous_response_id": None}, Wanted()),
-        ({"input": [{"type": "item_reference", "id": "i1"}, message("hi")]}, Wanted(None, ("i1",))),
-        ({"input": [{"id": "i1"}]}, Wanted(None, ("i1",))),  # the specification lets the type be left out
-        ({"input": [{"id": "i1", "role": "user", "content": "hi"}]}, Wanted()),
+        ({"input": "hi"}, RequestReferences()),
+        ({"input": "hi", "previous_response_id": "r1"}, RequestReferences("r1")),
+        ({"input": "hi", "previous_response_id": None}, RequestReferences()),
+        ({"input": [{"type": "item_reference", "id": "i1"}, message("hi")]}, RequestReferences(None, ("i1",))),
+        ({"input": [{"id": "i1"}]}, RequestReferences(None, ("i1",))),  # the specification lets the type be left out
+        ({"input": [{"id": "i1", "role": "user", "content": "hi"}]}, RequestReferences()),
     ],
 )
-def test_a_request_says_what_it_refers_to(body: dict[str, Any], expected: Wanted) -> None:
+def test_a_request_says_what_it_refers_to(body: dict[str, Any], expected: RequestReferences) -> None:
     assert STATE.wanted(request(**body)) == expected
 
 

@@ -10,7 +10,7 @@ from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.served_socket import ResponsesSocket
 from partstream.protocols.served_sockets import SocketTurn
-from partstream.protocols.served_state import Earlier, Wanted
+from partstream.protocols.served_state import Earlier, RequestReferences
 from partstream.protocols.wire_request import WireRequest
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
@@ -101,7 +101,7 @@ def test_a_socket_remembers_its_last_response_with_the_conversation_before_it() 
     asked = taken(socket, input="a", store=False).request
     first = recorded(asked, TextPart("A"), DONE)
     socket.ended(Earlier(), first)
-    earlier = socket.recall(Wanted(first.id))
+    earlier = socket.recall(RequestReferences(first.id))
     [kept] = earlier.chain
     assert kept.request == {"input": [message("a")]}
 
@@ -112,11 +112,11 @@ def test_a_socket_remembers_its_last_response_with_the_conversation_before_it() 
         DONE,
     )
     socket.ended(earlier, second)
-    [kept] = socket.recall(Wanted(second.id)).chain
+    [kept] = socket.recall(RequestReferences(second.id)).chain
     assert [item["content"] for item in kept.request["input"] if item["role"] == "user"] == ["a", "b"]
     assert len(kept.request["input"]) == 3
     if first.id != second.id:
-        assert socket.recall(Wanted(first.id)) == Earlier()  # only the last one
+        assert socket.recall(RequestReferences(first.id)) == Earlier()  # only the last one
 
 
 def test_items_of_the_last_response_are_found_by_their_ids() -> None:
@@ -124,7 +124,7 @@ def test_items_of_the_last_response_are_found_by_their_ids() -> None:
     first = recorded(taken(socket, input="a", store=False).request, TextPart("A"), DONE)
     socket.ended(Earlier(), first)
     item = first.response["output"][0]
-    assert socket.recall(Wanted(None, (item["id"], "x"))) == Earlier((), {item["id"]: item})
+    assert socket.recall(RequestReferences(None, (item["id"], "x"))) == Earlier((), {item["id"]: item})
 
 
 @pytest.mark.parametrize("way", ["refused", "failed", "nothing"])
@@ -143,7 +143,7 @@ def test_a_turn_that_fails_forgets_the_response_that_it_continued(way: str) -> N
     else:
         failed = recorded(asked, TextPart("x"), Finish(Outcome.FAILED)) if way == "failed" else None
         socket.ended(Earlier((first,)), failed)
-    assert socket.recall(Wanted(first.id)) == Earlier()
+    assert socket.recall(RequestReferences(first.id)) == Earlier()
 
 
 def test_a_failed_turn_that_continued_nothing_forgets_nothing() -> None:
@@ -152,7 +152,7 @@ def test_a_failed_turn_that_continued_nothing_forgets_nothing() -> None:
     socket.ended(Earlier(), first)
     taken(socket, input="b", previous_response_id="another")
     socket.refused(400, {"error": {"message": "no", "type": "t", "code": "previous_response_not_found"}})
-    assert socket.recall(Wanted(first.id)).chain
+    assert socket.recall(RequestReferences(first.id)).chain
 
 
 def test_a_socket_says_why_it_is_closed_after_its_time() -> None:

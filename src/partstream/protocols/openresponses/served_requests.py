@@ -18,7 +18,7 @@ from partstream.protocols.asked_fields import described, optional_text
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.sealed_summary import open_compactions
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Joined, Wanted
+from partstream.protocols.served_state import Joined, RequestReferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def refuse(request: WireRequest) -> None:
             raise RefusedRequestError(f"got {name}: {advice}", name, "unsupported_parameter")
 
 
-def wanted(request: WireRequest) -> Wanted:
+def wanted(request: WireRequest) -> RequestReferences:
     """What of earlier responses a request refers to.
 
     Raises:
@@ -59,7 +59,7 @@ def wanted(request: WireRequest) -> Wanted:
     """
     previous = optional_text(request.body, "previous_response_id")
     items = input_list(request.body)
-    return Wanted(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
+    return RequestReferences(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
 
 
 def join(request: WireRequest, earlier: Earlier, secret: bytes) -> Joined:

@@ -22,7 +22,7 @@ from partstream.protocols.served_state import Earlier
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.served_state import StoredAnswer, Wanted
+    from partstream.protocols.served_state import RequestReferences, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["SOCKET", "ResponsesSocket"]
@@ -77,7 +77,7 @@ class ResponsesSocket:
         self._turn = self._waiting.popleft()
         return self._turn
 
-    def recall(self, wanted: Wanted) -> Earlier:
+    def recall(self, wanted: RequestReferences) -> Earlier:
         """The last response of the socket, where a request names it or its items."""
         last = self._last
         if last is None:
