@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.protocols.served_state import Earlier, RequestReferences, StoredAnswer
+    from partstream.protocols.served_state import RequestReferences, ResolvedReferences, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["ServedSocket", "SocketConversation", "SocketTurn"]
@@ -43,7 +43,7 @@ class SocketConversation(Protocol):
         """The next request, unless one is being answered or none waits; it is being answered from now on."""
         ...
 
-    def recall(self, wanted: RequestReferences) -> Earlier:
+    def recall(self, wanted: RequestReferences) -> ResolvedReferences:
         """What the socket itself remembers of what a request refers to."""
         ...
 
@@ -55,7 +55,7 @@ class SocketConversation(Protocol):
         """The messages for a request that was refused before its answer began; the turn is over then."""
         ...
 
-    def ended(self, earlier: Earlier, stored: StoredAnswer | None) -> None:
+    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
         """Ends the turn.
 
         Args:

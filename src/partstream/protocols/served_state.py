@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerRecord",
-    "Earlier",
     "Effect",
     "Joined",
     "RequestReferences",
+    "ResolvedReferences",
     "ServedState",
     "StoredAnswer",
     "StoredRoute",
@@ -62,7 +62,7 @@ class RequestReferences:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class ResolvedReferences:
     """What was found of what a request refers to.
 
     Attributes:
@@ -177,7 +177,7 @@ class ServedState:
 
     refuse: Callable[[WireRequest], None]
     wanted: Callable[[WireRequest], RequestReferences]
-    join: Callable[[WireRequest, Earlier, bytes], Joined]
+    join: Callable[[WireRequest, ResolvedReferences, bytes], Joined]
     keeps: Callable[[WireRequest], bool]
     unkept: Callable[[WireRequest], WireRequest]
     record: Callable[[int], AnswerRecord]

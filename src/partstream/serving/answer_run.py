@@ -34,7 +34,7 @@ from partstream.serving.requests import ClientLeftError
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import InboundRequest
-    from partstream.protocols.served_state import Earlier, RequestReferences, ServedState, StoredAnswer
+    from partstream.protocols.served_state import RequestReferences, ResolvedReferences, ServedState, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
@@ -86,11 +86,11 @@ class AnswerRun:
         state: ServerState,
         endpoint: Endpoint,
         request: HTTPRequest,
-        recall: Callable[[RequestReferences], Earlier] | None = None,
+        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.caller = NOBODY
-        self.earlier: Earlier | None = None
+        self.earlier: ResolvedReferences | None = None
         self.stored: StoredAnswer | None = None
         self._state = state
         self._settings = state.settings

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.protocols.served_state import Earlier
+from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.access_token import kept_token
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
 from partstream.serving.recorded_outlet import RecordedOutlet
@@ -63,7 +63,7 @@ class Remembered:
 
     asks: WireRequest
     own: WireRequest
-    earlier: Earlier = field(default_factory=Earlier)
+    earlier: ResolvedReferences = field(default_factory=ResolvedReferences)
     is_kept: bool = False
     is_local: bool = False
 
@@ -91,7 +91,7 @@ class AnswerMemory:
         state: ServedState | None,
         request: WireRequest,
         owner: str,
-        recall: Callable[[RequestReferences], Earlier] | None = None,
+        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
     ) -> Remembered:
         """A request with what it refers to.
 
@@ -109,14 +109,16 @@ class AnswerMemory:
             return Remembered(request, request)
         state.refuse(request)
         wanted = state.wanted(request)
-        earlier = Earlier() if recall is None else recall(wanted)
+        earlier = ResolvedReferences() if recall is None else recall(wanted)
         is_local = bool(earlier.chain)
         earlier = await self._found(state, wanted, earlier, owner)
         is_kept = state.keeps(request) and self.store is not None
         joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
 
-    async def _found(self, state: ServedState, wanted: RequestReferences, earlier: Earlier, owner: str) -> Earlier:
+    async def _found(
+        self, state: ServedState, wanted: RequestReferences, earlier: ResolvedReferences, owner: str
+    ) -> ResolvedReferences:
         """What the store has of what is still missing."""
         store = self.store
         if store is None:

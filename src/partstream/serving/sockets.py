@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from partstream.errors import PartstreamError
 from partstream.json_codec import dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.protocols.served_state import Earlier
+from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.answer_run import AnswerRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
@@ -200,7 +200,7 @@ class SocketExchange:
             await self._say(conversation.refused(said.status, said.body))
             return
         if not self._turn.is_refused:
-            conversation.ended(run.earlier or Earlier(), run.stored)
+            conversation.ended(run.earlier or ResolvedReferences(), run.stored)
 
     async def _client_leaves(self) -> None:
         await self._left.wait()

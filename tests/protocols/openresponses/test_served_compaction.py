@@ -11,7 +11,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Earlier, ServedState
+from partstream.protocols.served_state import ResolvedReferences, ServedState
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request
 
@@ -66,7 +66,7 @@ def test_the_reply_keeps_what_people_said_and_ends_with_the_summary() -> None:
 
 def test_what_it_returns_is_accepted_as_input_and_says_the_summary() -> None:
     _, reply = compacted(CONVERSATION)
-    joined = STATE.join(request(input=[*reply["output"], message("Go on.")]), Earlier(), SECRET)
+    joined = STATE.join(request(input=[*reply["output"], message("Go on.")]), ResolvedReferences(), SECRET)
     read = READ_REQUEST.read(joined.asks)
     said = "\n".join(part.value for one in read.messages for part in one.content if isinstance(part, TextPart))
     assert "All of it." in said
@@ -77,7 +77,9 @@ def test_what_it_returns_is_accepted_as_input_and_says_the_summary() -> None:
 
 def test_a_compacted_conversation_can_be_compacted_again() -> None:
     _, first = compacted(CONVERSATION)
-    again = STATE.join(request(input=[*first["output"], message("More.")]), Earlier(), SECRET).asks.body["input"]
+    again = STATE.join(request(input=[*first["output"], message("More.")]), ResolvedReferences(), SECRET).asks.body[
+        "input"
+    ]
     status, second = compacted(again, TextPart("Shorter."), DONE)
     assert status == 200
     assert "All of it." not in dumps(second).decode()  # the summary before is part of the new one
@@ -87,7 +89,7 @@ def test_a_compacted_conversation_can_be_compacted_again() -> None:
 def test_a_call_that_waits_for_its_output_stays() -> None:
     _, reply = compacted([message("go"), call("c1"), output("c1"), call("c2")])
     assert [item["call_id"] for item in reply["output"] if item["type"] == "function_call"] == ["c2"]
-    STATE.join(request(input=[*reply["output"], output("c2")]), Earlier(), SECRET)
+    STATE.join(request(input=[*reply["output"], output("c2")]), ResolvedReferences(), SECRET)
 
 
 def test_the_oldest_messages_give_way_where_they_are_too_long() -> None:
@@ -117,13 +119,13 @@ def test_a_summary_that_this_installation_has_not_signed_is_refused(change: str)
     elif change == "no summary":
         item["encrypted_content"] = "partstream-signed1.x.y"
     with pytest.raises(RefusedRequestError) as caught:
-        STATE.join(request(input=[item]), Earlier(), secret)
+        STATE.join(request(input=[item]), ResolvedReferences(), secret)
     assert (caught.value.param, caught.value.code) == ("input[0].encrypted_content", "invalid_encrypted_content")
 
 
 def test_a_summary_of_an_upstream_goes_through_as_it_is() -> None:
     item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}
-    assert STATE.join(request(input=[item]), Earlier(), SECRET).asks.body["input"] == [item]
+    assert STATE.join(request(input=[item]), ResolvedReferences(), SECRET).asks.body["input"] == [item]
 
 
 @pytest.mark.parametrize(

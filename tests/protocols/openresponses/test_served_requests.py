@@ -8,7 +8,7 @@ from partstream.errors import InvalidRequestError
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Earlier, RequestReferences, ServedState
+from partstream.protocols.served_state import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
 
 assert WRITE_RESPONSE.state is not None
@@ -61,7 +61,7 @@ def test_a_request_says_what_it_refers_to(body: dict[str, Any], expected: Reques
     ],
 )
 def test_the_model_is_asked_all_that_came_before(earlier: Any, body: dict[str, Any], expected: list[Any]) -> None:
-    joined = STATE.join(request(**body), Earlier(earlier), SECRET)
+    joined = STATE.join(request(**body), ResolvedReferences(earlier), SECRET)
     assert joined.asks.body["input"] == expected
     own = body["input"]
     assert joined.own.body["input"] == ([message(own)] if isinstance(own, str) else own)
@@ -70,7 +70,7 @@ def test_the_model_is_asked_all_that_came_before(earlier: Any, body: dict[str, A
 def test_instructions_and_tools_are_those_of_the_new_request_alone() -> None:
     before = stored("r1", message("a"), said="A")
     asks = STATE.join(
-        request(input="b", previous_response_id="r1", instructions="new"), Earlier((before,)), SECRET
+        request(input="b", previous_response_id="r1", instructions="new"), ResolvedReferences((before,)), SECRET
     ).asks
     read = READ_REQUEST.read(asks)
     assert [part.value for part in read.messages[0].content] == ["new"]
@@ -80,7 +80,7 @@ def test_instructions_and_tools_are_those_of_the_new_request_alone() -> None:
 
 def test_a_reference_becomes_the_item_that_it_names() -> None:
     asked = request(input=[{"type": "item_reference", "id": "fc_c1"}, output("c1")])
-    joined = STATE.join(asked, Earlier(items={"fc_c1": call("c1")}), SECRET)
+    joined = STATE.join(asked, ResolvedReferences(items={"fc_c1": call("c1")}), SECRET)
     assert joined.asks.body["input"] == joined.own.body["input"] == [call("c1"), output("c1")]
 
 
@@ -102,7 +102,7 @@ def test_a_reference_becomes_the_item_that_it_names() -> None:
 )  # fmt: skip
 def test_what_is_not_known_is_refused(body: Any, earlier: Any, param: str, code: str | None, status: int) -> None:
     with pytest.raises(RefusedRequestError) as caught:
-        STATE.join(request(**body), Earlier(earlier), SECRET)
+        STATE.join(request(**body), ResolvedReferences(earlier), SECRET)
     assert (caught.value.param, caught.value.code, caught.value.status) == (param, code, status)
 
 
@@ -139,5 +139,7 @@ def test_a_response_is_kept_unless_the_client_says_otherwise(body: dict[str, Any
 
 
 def test_what_is_kept_holds_the_state_that_the_model_wants_back() -> None:
-    assert STATE.join(request(input="a"), Earlier(), SECRET).asks.body["include"] == ["reasoning.encrypted_content"]
-    assert "include" not in STATE.join(request(input="a", store=False), Earlier(), SECRET).asks.body
+    assert STATE.join(request(input="a"), ResolvedReferences(), SECRET).asks.body["include"] == [
+        "reasoning.encrypted_content"
+    ]
+    assert "include" not in STATE.join(request(input="a", store=False), ResolvedReferences(), SECRET).asks.body

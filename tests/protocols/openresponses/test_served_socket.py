@@ -10,7 +10,7 @@ from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.served_socket import ResponsesSocket
 from partstream.protocols.served_sockets import SocketTurn
-from partstream.protocols.served_state import Earlier, RequestReferences
+from partstream.protocols.served_state import RequestReferences, ResolvedReferences
 from partstream.protocols.wire_request import WireRequest
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
@@ -75,7 +75,7 @@ def test_requests_wait_for_their_turn_and_too_many_are_refused() -> None:
     assert [len(one) for one in refusals] == [0] * 8 + [1] * 2
     assert loads(refusals[-1][0].encode())["status"] == 429
     assert socket.next_turn() is None
-    socket.ended(Earlier(), None)
+    socket.ended(ResolvedReferences(), None)
     turn = socket.next_turn()
     assert turn is not None
     assert turn.request.body["input"] == "1"
@@ -100,7 +100,7 @@ def test_a_socket_remembers_its_last_response_with_the_conversation_before_it() 
     socket = opened()
     asked = taken(socket, input="a", store=False).request
     first = recorded(asked, TextPart("A"), DONE)
-    socket.ended(Earlier(), first)
+    socket.ended(ResolvedReferences(), first)
     earlier = socket.recall(RequestReferences(first.id))
     [kept] = earlier.chain
     assert kept.request == {"input": [message("a")]}
@@ -116,22 +116,22 @@ def test_a_socket_remembers_its_last_response_with_the_conversation_before_it() 
     assert [item["content"] for item in kept.request["input"] if item["role"] == "user"] == ["a", "b"]
     assert len(kept.request["input"]) == 3
     if first.id != second.id:
-        assert socket.recall(RequestReferences(first.id)) == Earlier()  # only the last one
+        assert socket.recall(RequestReferences(first.id)) == ResolvedReferences()  # only the last one
 
 
 def test_items_of_the_last_response_are_found_by_their_ids() -> None:
     socket = opened()
     first = recorded(taken(socket, input="a", store=False).request, TextPart("A"), DONE)
-    socket.ended(Earlier(), first)
+    socket.ended(ResolvedReferences(), first)
     item = first.response["output"][0]
-    assert socket.recall(RequestReferences(None, (item["id"], "x"))) == Earlier((), {item["id"]: item})
+    assert socket.recall(RequestReferences(None, (item["id"], "x"))) == ResolvedReferences((), {item["id"]: item})
 
 
 @pytest.mark.parametrize("way", ["refused", "failed", "nothing"])
 def test_a_turn_that_fails_forgets_the_response_that_it_continued(way: str) -> None:
     socket = opened()
     first = recorded(taken(socket, input="a", store=False).request)
-    socket.ended(Earlier(), first)
+    socket.ended(ResolvedReferences(), first)
     asked = taken(socket, input="b", store=False, previous_response_id=first.id).request
     if way == "refused":
         [frame] = socket.refused(400, {"error": {"message": "no", "type": "invalid_request", "code": None}})
@@ -142,14 +142,14 @@ def test_a_turn_that_fails_forgets_the_response_that_it_continued(way: str) -> N
         }  # fmt: skip
     else:
         failed = recorded(asked, TextPart("x"), Finish(Outcome.FAILED)) if way == "failed" else None
-        socket.ended(Earlier((first,)), failed)
-    assert socket.recall(RequestReferences(first.id)) == Earlier()
+        socket.ended(ResolvedReferences((first,)), failed)
+    assert socket.recall(RequestReferences(first.id)) == ResolvedReferences()
 
 
 def test_a_failed_turn_that_continued_nothing_forgets_nothing() -> None:
     socket = opened()
     first = recorded(taken(socket, input="a", store=False).request)
-    socket.ended(Earlier(), first)
+    socket.ended(ResolvedReferences(), first)
     taken(socket, input="b", previous_response_id="another")
     socket.refused(400, {"error": {"message": "no", "type": "t", "code": "previous_response_not_found"}})
     assert socket.recall(RequestReferences(first.id)).chain

@@ -23,7 +23,7 @@ from partstream.protocols.served_state import Joined, RequestReferences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.protocols.served_state import Earlier, StoredAnswer
+    from partstream.protocols.served_state import ResolvedReferences, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["NOT_FOUND_CODE", "input_list", "join", "keeps", "refuse", "unkept", "wanted", "whole"]
@@ -62,7 +62,7 @@ def wanted(request: WireRequest) -> RequestReferences:
     return RequestReferences(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
 
 
-def join(request: WireRequest, earlier: Earlier, secret: bytes) -> Joined:
+def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Joined:
     """A request with everything that it refers to.
 
     Raises:
@@ -125,7 +125,7 @@ def _is_reference(item: object) -> bool:
     return item.get("type") == _REFERENCE or (item.get("type") is None and "role" not in item)
 
 
-def _resolved(item: Any, place: int, earlier: Earlier) -> Any:
+def _resolved(item: Any, place: int, earlier: ResolvedReferences) -> Any:
     if not _is_reference(item):
         return item
     found = earlier.items.get(item["id"])

@@ -17,7 +17,7 @@ from partstream.protocols.openresponses.served_record import frames_in
 from partstream.protocols.openresponses.served_requests import whole
 from partstream.protocols.openresponses.served_routes import items_of
 from partstream.protocols.served_sockets import ServedSocket, SocketTurn
-from partstream.protocols.served_state import Earlier
+from partstream.protocols.served_state import ResolvedReferences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,14 +77,14 @@ class ResponsesSocket:
         self._turn = self._waiting.popleft()
         return self._turn
 
-    def recall(self, wanted: RequestReferences) -> Earlier:
+    def recall(self, wanted: RequestReferences) -> ResolvedReferences:
         """The last response of the socket, where a request names it or its items."""
         last = self._last
         if last is None:
-            return Earlier()
+            return ResolvedReferences()
         items = items_of(last) if wanted.item_ids else {}
         found = {item_id: items[item_id] for item_id in wanted.item_ids if item_id in items}
-        return Earlier((last,) if last.id == wanted.answer_id else (), found)
+        return ResolvedReferences((last,) if last.id == wanted.answer_id else (), found)
 
     def messages(self, data: bytes) -> list[str]:
         """The events in the bytes of a stream.
@@ -106,7 +106,7 @@ class ResponsesSocket:
         error["code"] = error["code"] or error.get("type") or _UNKNOWN
         return [dumps({"type": "error", "status": status, "error": error}).decode()]
 
-    def ended(self, earlier: Earlier, stored: StoredAnswer | None) -> None:
+    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
         """Ends the turn, and remembers its response with the whole conversation before it."""
         if stored is None or stored.response.get("status") == "failed":
             self._forget()
