@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerRecord",
     "Effect",
-    "Joined",
     "RequestReferences",
     "ResolvedReferences",
+    "ResolvedRequest",
     "ServedState",
     "StoredAnswer",
     "StoredRoute",
@@ -75,7 +75,7 @@ class ResolvedReferences:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ResolvedRequest:
     """A request with what it refers to.
 
     Attributes:
@@ -177,7 +177,7 @@ class ServedState:
 
     refuse: Callable[[WireRequest], None]
     wanted: Callable[[WireRequest], RequestReferences]
-    join: Callable[[WireRequest, ResolvedReferences, bytes], Joined]
+    join: Callable[[WireRequest, ResolvedReferences, bytes], ResolvedRequest]
     keeps: Callable[[WireRequest], bool]
     unkept: Callable[[WireRequest], WireRequest]
     record: Callable[[int], AnswerRecord]

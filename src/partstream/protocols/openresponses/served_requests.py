@@ -18,7 +18,7 @@ from partstream.protocols.asked_fields import described, optional_text
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.sealed_summary import open_compactions
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Joined, RequestReferences
+from partstream.protocols.served_state import RequestReferences, ResolvedRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def wanted(request: WireRequest) -> RequestReferences:
     return RequestReferences(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
 
 
-def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Joined:
+def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> ResolvedRequest:
     """A request with everything that it refers to.
 
     Raises:
@@ -84,7 +84,7 @@ def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Jo
     body = {**request.body, "input": open_compactions(items, secret)}
     if keeps(request):  # the next request brings the state of reasoning back through what is kept
         body["include"] = _with_state(body.get("include"))
-    return Joined(replace(request, body=body), own)
+    return ResolvedRequest(replace(request, body=body), own)
 
 
 def keeps(request: WireRequest) -> bool:
