@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.known_servers import KeyNeed
+from partstream.protocols.known_servers import KeyRequirement
 from partstream.upstreams.presets import ANOTHER_ADDRESS, presets
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _fields(preset: Preset) -> dict[str, Any]:
         "baseUrl": preset.base_url,
         "addressExample": preset.address_example,
         "isLocal": preset.is_local,
-        "needsKey": preset.key is KeyNeed.REQUIRED,
+        "needsKey": preset.key is KeyRequirement.REQUIRED,
         "keyVariables": list(preset.key_variables),
         "keysPage": preset.keys_page,
         "regions": [{"title": region.title, "baseUrl": region.base_url} for region in preset.regions],

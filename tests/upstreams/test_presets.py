@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.protocols.known_servers import KeyNeed, server_at
+from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 
 
@@ -58,5 +58,5 @@ def test_a_server_of_which_everybody_has_another_address_asks_for_it():
     azure = preset_named("azure")
     assert azure.asks_address
     assert "YOUR-RESOURCE" in azure.address_example
-    assert preset_named("ollama").key is KeyNeed.OPTIONAL
+    assert preset_named("ollama").key is KeyRequirement.OPTIONAL
     assert ANOTHER_ADDRESS.asks_address

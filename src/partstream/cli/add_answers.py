@@ -15,7 +15,7 @@ import click
 
 from partstream.configuration.key_keeping import KeyFile, KeyringEntry, keyring_fault
 from partstream.configuration.table import SETTINGS
-from partstream.protocols.known_servers import KeyNeed, server_at
+from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.addresses import is_loopback, likely_scheme, url_meant_by
@@ -276,13 +276,17 @@ def _asked_key(given: AddAnswers, preset: Preset, profile: str, questions: Quest
             questions.say(f"The key is read from the environment variable {variable}.")
             return KeySource({"apiKeyEnv": variable})
     if not questions.has_person:
-        if preset.key is KeyNeed.OPTIONAL:
+        if preset.key is KeyRequirement.OPTIONAL:
             return _NO_KEY
         names = " or ".join(preset.key_variables) or "a variable"
         raise click.UsageError(f"--key-from: got nothing, and {names} has no value; {preset.title} needs a key")
     if given.keep_in is None and (fault := keyring_fault()):
         questions.say(f"The key cannot go into a keyring, because {fault}.")
-        ways = [_Keeping.FILE, _Keeping.VARIABLE, *([] if preset.key is KeyNeed.REQUIRED else [_Keeping.NOWHERE])]
+        ways = [
+            _Keeping.FILE,
+            _Keeping.VARIABLE,
+            *([] if preset.key is KeyRequirement.REQUIRED else [_Keeping.NOWHERE]),
+        ]
         match ways[questions.choice("Where is the key", "--key-from", ways, find=lambda _: None)]:
             case _Keeping.VARIABLE:
                 default = next(iter(preset.key_variables), "")
@@ -304,7 +308,7 @@ class _Keeping(StrEnum):
 
 def _prompted(given: AddAnswers, preset: Preset, profile: str, questions: Questions) -> KeySource:
     place = key_place(given, profile)
-    is_needed = preset.key is KeyNeed.REQUIRED
+    is_needed = preset.key is KeyRequirement.REQUIRED
     page = f" ({preset.keys_page} makes one)" if preset.keys_page else ""
     without = "" if is_needed else ", or Enter for none"
     key = questions.hidden(f"Key of {preset.title}{page}{without}", "--key-from", may_be_empty=not is_needed)

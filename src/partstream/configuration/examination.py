@@ -18,7 +18,7 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
-from partstream.protocols.known_servers import KeyNeed, server_at
+from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.registry import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
@@ -165,7 +165,7 @@ def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
         return Finding("key", Verdict.FINE, "none is set, and the settings have headers")
     if is_loopback(host):
         return Finding("key", Verdict.FINE, "none is set; servers on this machine often need none")
-    if known is not None and known.has_host(host) and known.key is KeyNeed.REQUIRED:
+    if known is not None and known.has_host(host) and known.key is KeyRequirement.REQUIRED:
         return Finding("key", Verdict.PROBLEM, f"none is set; {known.title} needs one", advice.no_key)
     if any(finding.verdict is Verdict.PROBLEM for finding in findings):
         return Finding("key", Verdict.WARNING, "none is set; servers on other machines often need one", advice.no_key)

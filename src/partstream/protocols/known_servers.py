@@ -13,10 +13,10 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["KNOWN_SERVERS", "KeyNeed", "KnownServer", "Region", "known_server", "server_at"]
+__all__ = ["KNOWN_SERVERS", "KeyRequirement", "KnownServer", "Region", "known_server", "server_at"]
 
 
-class KeyNeed(StrEnum):
+class KeyRequirement(StrEnum):
     """Whether a server wants a key."""
 
     REQUIRED = "required"
@@ -60,7 +60,7 @@ class KnownServer:
     title: str
     hosts: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
-    key: KeyNeed = KeyNeed.REQUIRED
+    key: KeyRequirement = KeyRequirement.REQUIRED
     key_variables: tuple[str, ...] = ()
     keys_page: str = ""
     address_example: str = ""
@@ -114,12 +114,12 @@ KNOWN_SERVERS: Final = (
         "Ollama",
         ("ollama.com",),
         ports=(11434,),
-        key=KeyNeed.OPTIONAL,
+        key=KeyRequirement.OPTIONAL,
         key_variables=("OLLAMA_API_KEY",),
     ),
-    KnownServer("lm-studio", "LM Studio", ports=(1234,), key=KeyNeed.OPTIONAL, key_variables=("LM_API_TOKEN",)),
-    KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key=KeyNeed.OPTIONAL, key_variables=("LLAMA_API_KEY",)),
-    KnownServer("vllm", "vLLM", ports=(8000,), key=KeyNeed.OPTIONAL, key_variables=("VLLM_API_KEY",)),
+    KnownServer("lm-studio", "LM Studio", ports=(1234,), key=KeyRequirement.OPTIONAL, key_variables=("LM_API_TOKEN",)),
+    KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key=KeyRequirement.OPTIONAL, key_variables=("LLAMA_API_KEY",)),
+    KnownServer("vllm", "vLLM", ports=(8000,), key=KeyRequirement.OPTIONAL, key_variables=("VLLM_API_KEY",)),
     KnownServer(
         "deepseek",
         "DeepSeek",
@@ -239,7 +239,7 @@ KNOWN_SERVERS: Final = (
         "litellm",
         "LiteLLM",
         ports=(4000,),
-        key=KeyNeed.OPTIONAL,
+        key=KeyRequirement.OPTIONAL,
         key_variables=("LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"),
         address_example="http://localhost:4000/v1",
     ),
@@ -271,7 +271,7 @@ KNOWN_SERVERS: Final = (
         keys_page="https://console.cloud.google.com/vertex-ai/studio",
         is_offered=False,  # its list of models wants more than a key
     ),
-    KnownServer("sglang", "SGLang", ports=(30000,), key=KeyNeed.OPTIONAL, is_offered=False),
+    KnownServer("sglang", "SGLang", ports=(30000,), key=KeyRequirement.OPTIONAL, is_offered=False),
     KnownServer(
         "nvidia",
         "NVIDIA NIM",

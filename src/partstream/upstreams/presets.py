@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
-from partstream.protocols.known_servers import KNOWN_SERVERS, KeyNeed, KnownServer
+from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement, KnownServer
 from partstream.protocols.registry import spoken_at
 from partstream.settings.errors import closest_name, shown_name
 
@@ -71,7 +71,7 @@ class Preset:
     name: str
     title: str
     base_url: str
-    key: KeyNeed
+    key: KeyRequirement
     address_example: str = ""
     key_variables: tuple[str, ...] = ()
     keys_page: str = ""
@@ -86,7 +86,7 @@ class Preset:
 
 
 ANOTHER_ADDRESS: Final = Preset(
-    "address", "Another server, by its address", "", KeyNeed.OPTIONAL, "https://host.example/v1"
+    "address", "Another server, by its address", "", KeyRequirement.OPTIONAL, "https://host.example/v1"
 )
 """Any server of which a person has the address."""
 
