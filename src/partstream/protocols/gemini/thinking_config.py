@@ -20,7 +20,7 @@ __all__ = [
     "UNKNOWN_THINKING",
     "Budgets",
     "Levels",
-    "ServerDecides",
+    "ServerDefault",
     "ThinkingControl",
     "thinking_config",
 ]
@@ -76,7 +76,7 @@ class Budgets:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerDecides:
+class ServerDefault:
     """A model that takes no number and no level.
 
     Attributes:
@@ -90,11 +90,11 @@ class ServerDecides:
         return {}
 
 
-ThinkingControl: TypeAlias = Levels | Budgets | ServerDecides
+ThinkingControl: TypeAlias = Levels | Budgets | ServerDefault
 
-NO_THINKING: Final = ServerDecides(thinks=False)
-SERVER_DECIDES: Final = ServerDecides(thinks=True)
-UNKNOWN_THINKING: Final = ServerDecides(thinks=None)
+NO_THINKING: Final = ServerDefault(thinks=False)
+SERVER_DECIDES: Final = ServerDefault(thinks=True)
+UNKNOWN_THINKING: Final = ServerDefault(thinks=None)
 
 
 def thinking_config(
@@ -108,7 +108,7 @@ def thinking_config(
         effort: How much it is to think, or None for what it does by itself.
         shows: Whether its thoughts are to be shown: without being asked for, none come.
     """
-    thinks = control.thinks if isinstance(control, ServerDecides) else True
+    thinks = control.thinks if isinstance(control, ServerDefault) else True
     if thinks is None:
         thinks = capabilities.reasoning is True
         control = Levels(levels) if (levels := _known(capabilities.reasoning_efforts)) else control
