@@ -33,7 +33,7 @@ __all__ = [
     "MOST_CARRIED",
     "PARENT",
     "TOOL_CALL_ID",
-    "Budget",
+    "StateBudget",
     "item_of",
 ]
 
@@ -51,7 +51,7 @@ MOST_CARRIED: Final = 36_000
 _MOST_OF_ONE: Final = 8_000
 
 
-class Budget:
+class StateBudget:
     """How many characters of one run may still be carried: a longer text is cut, and says so."""
 
     __slots__ = ("_left",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import ThinkingMode
 from partstream.parts import thinking_part
-from partstream.protocols.ag_ui.carried_items import Budget, item_of
+from partstream.protocols.ag_ui.carried_items import StateBudget, item_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Carrying:
     __slots__ = ("_given", "_items", "_wanted", "budget")
 
     def __init__(self, options: StreamOptions) -> None:
-        self.budget = Budget()
+        self.budget = StateBudget()
         self._wanted = options.thinking is ThinkingMode.PART
         self._items: list[dict[str, Any]] = []
         self._given = 0
