@@ -18,7 +18,7 @@ from partstream.protocols.openresponses.fields import Wire, identifier
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["IN_ORDER", "SAME_ID", "SAME_PLACE", "Close", "Item", "Items", "Rule"]
+__all__ = ["IN_ORDER", "SAME_ID", "SAME_PLACE", "Close", "Item", "Items", "MatchRule"]
 
 
 Close: TypeAlias = Callable[[Wire, list[StreamOutput], Wire], None]
@@ -47,7 +47,7 @@ class Item:
 ItemT = TypeVar("ItemT", bound=Item)
 
 
-class Rule(NamedTuple):
+class MatchRule(NamedTuple):
     """A rule for :meth:`Items.match_snapshot`: an item and a wire item are partners when their keys are equal.
 
     Attributes:
@@ -59,9 +59,9 @@ class Rule(NamedTuple):
     of_wire: Callable[[int, Wire], Hashable | None]
 
 
-SAME_ID: Final = Rule(lambda item: item.id, lambda _place, wire: identifier(wire, "id"))
-SAME_PLACE: Final = Rule(lambda item: item.output_index, lambda place, _wire: place)
-IN_ORDER: Final = Rule(lambda _item: True, lambda _place, _wire: True)
+SAME_ID: Final = MatchRule(lambda item: item.id, lambda _place, wire: identifier(wire, "id"))
+SAME_PLACE: Final = MatchRule(lambda item: item.output_index, lambda place, _wire: place)
+IN_ORDER: Final = MatchRule(lambda _item: True, lambda _place, _wire: True)
 """The first one that is left."""
 
 
@@ -150,7 +150,7 @@ class Items(Generic[ItemT]):
             return None  # the index is used a second time, and nothing announced the second item
         return at_index
 
-    def match_snapshot(self, snapshot: list[tuple[int, Wire]], rules: Sequence[Rule]) -> dict[int, ItemT]:
+    def match_snapshot(self, snapshot: list[tuple[int, Wire]], rules: Sequence[MatchRule]) -> dict[int, ItemT]:
         """Pairs the items of the final snapshot, given with their places, with those seen before.
 
         The rules are tried in order, each on all that is still without a partner; what stays without one is new.

@@ -12,7 +12,7 @@ from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.protocols.call_arguments import read_arguments
 from partstream.protocols.openresponses.fields import Wire, identifier
-from partstream.protocols.openresponses.items import SAME_ID, Item, Items, Rule
+from partstream.protocols.openresponses.items import SAME_ID, Item, Items, MatchRule
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -198,15 +198,15 @@ def _content(name: str | None, arguments: object) -> Hashable | None:
 
 
 _RULES: Final = (
-    Rule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
+    MatchRule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
     SAME_ID,
-    Rule(
+    MatchRule(
         lambda call: _content(call.name, call.arguments),
         lambda _place, wire: _content(identifier(wire, "name"), wire.get("arguments") or ""),
     ),
-    Rule(
+    MatchRule(
         lambda call: None if None in (call.output_index, call.name) else (call.output_index, call.name),
         lambda place, wire: (place, identifier(wire, "name")),
     ),
-    Rule(lambda call: call.output_index if call.name is None else None, lambda place, _wire: place),
+    MatchRule(lambda call: call.output_index if call.name is None else None, lambda place, _wire: place),
 )
