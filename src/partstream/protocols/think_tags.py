@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from partstream.outputs import ThinkTags
 
-__all__ = ["Piece", "ThinkTagSplitter"]
+__all__ = ["TaggedPiece", "ThinkTagSplitter"]
 
 _TAGS: Final = {"<think>": "</think>", "<thought>": "</thought>"}
 """Opening and closing tags; the second pair is Gemini's, at its compatible endpoint."""
@@ -19,7 +19,7 @@ _USUAL: Final = "</think>"
 _LINE_ENDS: Final = "\r\n"
 
 
-class Piece(NamedTuple):
+class TaggedPiece(NamedTuple):
     """A piece of an answer.
 
     Attributes:
@@ -70,17 +70,17 @@ class ThinkTagSplitter:
         """The beginning of the answer with its thinking and its tags, as it came; empty if it had none."""
         return "".join(self._raw)
 
-    def push(self, text: str) -> list[Piece]:
+    def push(self, text: str) -> list[TaggedPiece]:
         """Takes the next piece of the text; returns what is known of it now."""
-        pieces: list[Piece] = []
+        pieces: list[TaggedPiece] = []
         text, self._held = self._held + text, ""
         for step in (self._head, self._opened, self._thinking, self._closed):
             text = step(text, pieces)
         if text:
-            pieces.append(Piece(False, text))
+            pieces.append(TaggedPiece(False, text))
         return pieces
 
-    def settle(self) -> list[Piece]:
+    def settle(self) -> list[TaggedPiece]:
         """Ends the search: the server says its thinking in a field of its own, or the answer is over.
 
         Returns:
@@ -91,16 +91,16 @@ class ThinkTagSplitter:
         self._place = _Place.TEXT
         if is_thinking:
             self._raw.append(held)
-        return [Piece(is_thinking, held)] if held else []
+        return [TaggedPiece(is_thinking, held)] if held else []
 
     # Each step takes what is its own from the beginning of the text and returns the rest, for the steps behind it.
 
-    def _head(self, text: str, pieces: list[Piece]) -> str:
+    def _head(self, text: str, pieces: list[TaggedPiece]) -> str:
         if self._place is not _Place.HEAD:
             return text
         rest = text.lstrip()
         if blanks := text[: len(text) - len(rest)]:  # never held: only what may become a tag is
-            pieces.append(Piece(self._inside, blanks))
+            pieces.append(TaggedPiece(self._inside, blanks))
         for opening, closing in _TAGS.items():
             if rest.startswith(opening):
                 self._closing, self._place = closing, _Place.OPENED
@@ -112,10 +112,10 @@ class ThinkTagSplitter:
         self._place = _Place.THINKING if self._inside else _Place.TEXT
         return rest
 
-    def _opened(self, text: str, _pieces: list[Piece]) -> str:
+    def _opened(self, text: str, _pieces: list[TaggedPiece]) -> str:
         return self._without_line_ends(text, _Place.THINKING) if self._place is _Place.OPENED else text
 
-    def _thinking(self, text: str, pieces: list[Piece]) -> str:
+    def _thinking(self, text: str, pieces: list[TaggedPiece]) -> str:
         if self._place is not _Place.THINKING:
             return text
         thought, closing, rest = text.partition(self._closing)
@@ -126,10 +126,10 @@ class ThinkTagSplitter:
             thought = thought.removesuffix(self._held)
         self._raw.append(thought + closing)
         if thought:
-            pieces.append(Piece(True, thought))
+            pieces.append(TaggedPiece(True, thought))
         return rest
 
-    def _closed(self, text: str, _pieces: list[Piece]) -> str:
+    def _closed(self, text: str, _pieces: list[TaggedPiece]) -> str:
         return self._without_line_ends(text, _Place.TEXT) if self._place is _Place.CLOSED else text
 
     def _without_line_ends(self, text: str, next_place: _Place) -> str:

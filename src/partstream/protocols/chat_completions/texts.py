@@ -9,7 +9,7 @@ from partstream.parts import text_part
 from partstream.protocols.chat_completions.carried_items import CONTENT
 from partstream.protocols.emitted_text import EmittedPrefix
 from partstream.protocols.fields import Wire, identifier, objects, text
-from partstream.protocols.think_tags import Piece, ThinkTagSplitter
+from partstream.protocols.think_tags import TaggedPiece, ThinkTagSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ class Texts:
         else:
             self._emit(self._splitter.push(value), outputs)
 
-    def _emit(self, pieces: list[Piece], outputs: list[StreamOutput]) -> None:
+    def _emit(self, pieces: list[TaggedPiece], outputs: list[StreamOutput]) -> None:
         for is_thinking, value in pieces:
             if is_thinking:
                 self._thinking.show(value, outputs)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOptions, StreamOutput
     from partstream.protocols.ollama.thinking import Thinking
-    from partstream.protocols.think_tags import Piece
+    from partstream.protocols.think_tags import TaggedPiece
 
 __all__ = ["Texts"]
 
@@ -51,7 +51,7 @@ class Texts:
             self._emit(self._splitter.settle(), outputs)
         self._keep_tags()
 
-    def _emit(self, pieces: Iterable[Piece], outputs: list[StreamOutput]) -> None:
+    def _emit(self, pieces: Iterable[TaggedPiece], outputs: list[StreamOutput]) -> None:
         for is_thinking, value in pieces:
             if is_thinking:
                 self._thinking.show(value, outputs)
