@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Piece, Turn
 
-__all__ = ["SpokenTurn", "spoken_turns"]
+__all__ = ["MergedTurn", "spoken_turns"]
 
 
 @dataclass(slots=True)
-class SpokenTurn:
+class MergedTurn:
     """The words of one speaker, and the results of the calls in them.
 
     Attributes:
@@ -41,10 +41,10 @@ class SpokenTurn:
         return [piece for turn in self.turns for piece in turn.content]
 
 
-def spoken_turns(turns: Iterable[Turn]) -> list[SpokenTurn]:
+def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
     """The turns, those of the assistant that follow each other as one."""
-    said: list[SpokenTurn] = []
-    callers: dict[str, SpokenTurn] = {}
+    said: list[MergedTurn] = []
+    callers: dict[str, MergedTurn] = {}
     for turn in turns:
         if turn.role is TurnRole.TOOL:
             for piece in turn.content:
@@ -53,17 +53,17 @@ def spoken_turns(turns: Iterable[Turn]) -> list[SpokenTurn]:
             continue
         last = said[-1] if said else None
         if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
-            last = SpokenTurn(turn.role)
+            last = MergedTurn(turn.role)
             said.append(last)
         last.turns.append(turn)
         callers |= {piece.call_id: last for piece in turn.content if isinstance(piece, Call)}
     return said
 
 
-def _caller(result: Result, callers: dict[str, SpokenTurn], said: list[SpokenTurn]) -> SpokenTurn:
+def _caller(result: Result, callers: dict[str, MergedTurn], said: list[MergedTurn]) -> MergedTurn:
     """The turn that made the call; one of its own for a result whose call stands before the turns."""
     if (caller := callers.get(result.call_id)) is not None:
         return caller
     if not said or said[-1].role is not TurnRole.TOOL:
-        said.append(SpokenTurn(TurnRole.TOOL))
+        said.append(MergedTurn(TurnRole.TOOL))
     return said[-1]

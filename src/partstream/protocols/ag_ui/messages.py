@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.spoken_turns import SpokenTurn
+    from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Result
 
 __all__ = ["Conversation", "conversation_of"]
@@ -81,7 +81,7 @@ class _Writer:
         self._resume: list[_Wire] = []
         self._thread_id: str | None = None
 
-    def add(self, turn: SpokenTurn, *, is_last: bool) -> None:
+    def add(self, turn: MergedTurn, *, is_last: bool) -> None:
         _WRITERS[turn.role](self, turn, is_last)
 
     def end(self) -> Conversation:
@@ -89,11 +89,11 @@ class _Writer:
         said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self.messages)
         return Conversation(with_ids([*chain.from_iterable(said)]), self._resume, self._thread_id)
 
-    def _system(self, turn: SpokenTurn, _is_last: bool) -> None:
+    def _system(self, turn: MergedTurn, _is_last: bool) -> None:
         if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
             self.messages.append({"role": "system", "content": text})
 
-    def _user(self, turn: SpokenTurn, is_last: bool) -> None:
+    def _user(self, turn: MergedTurn, is_last: bool) -> None:
         said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
         if self._asked is not None and is_last:
             self._resume = resume_entries(self._asked, joined_texts(one.value for one in said if isinstance(one, Text)))
@@ -105,7 +105,7 @@ class _Writer:
         if said:
             self.messages.append({"role": "user", "content": content_of(said)})
 
-    def _assistant(self, turn: SpokenTurn, _is_last: bool) -> None:
+    def _assistant(self, turn: MergedTurn, _is_last: bool) -> None:
         answer = Answer(self._answers)
         for piece in _joined(turn):
             answer.add(piece)
@@ -125,7 +125,7 @@ class _Writer:
             if calls and all(call is not None and any(one.has_result(call) for one in self._answers) for call in calls):
                 del self.messages[place]
 
-    def _tool(self, turn: SpokenTurn, _is_last: bool) -> None:
+    def _tool(self, turn: MergedTurn, _is_last: bool) -> None:
         """Writes results whose calls stand nowhere: pairing leaves none."""
         self.messages += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
 
@@ -138,7 +138,7 @@ _WRITERS: Final = {
 }
 
 
-def _joined(turn: SpokenTurn) -> Iterable[Text | Call | Reasoning]:
+def _joined(turn: MergedTurn) -> Iterable[Text | Call | Reasoning]:
     """The pieces of an answer; the texts of two turns are paragraphs, and an attachment has moved to the user."""
     for place, one in enumerate(turn.turns):
         for piece in one.content:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.spoken_turns import SpokenTurn
+    from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Turn
     from partstream.protocols.anthropic_messages.input_blocks import Wire
     from partstream.protocols.anthropic_messages.server_rules import ServerRules
@@ -80,7 +80,7 @@ class _Writer:
         self._messages: list[Wire] = []
         self._late: list[str] = []
 
-    def write(self, turn: SpokenTurn) -> None:
+    def write(self, turn: MergedTurn) -> None:
         if turn.role is TurnRole.SYSTEM:
             self._system(_text(turn.content))
         elif turn.role is TurnRole.USER:
@@ -118,7 +118,7 @@ class _Writer:
         else:
             self._messages.append({"role": "user", "content": list(blocks)})
 
-    def _assistant(self, turn: SpokenTurn) -> None:
+    def _assistant(self, turn: MergedTurn) -> None:
         blocks: list[Wire] = []
         for one in turn.turns:
             blocks += answer_blocks(one.content)
@@ -132,7 +132,7 @@ class _Writer:
         else:
             self._messages.append({"role": "assistant", "content": blocks})
 
-    def _results(self, turn: SpokenTurn) -> None:
+    def _results(self, turn: MergedTurn) -> None:
         order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
         results = sorted(turn.results, key=lambda result: order.get(result.call_id, len(order)))
         self._user([result_block(result, self._rules) for result in results])

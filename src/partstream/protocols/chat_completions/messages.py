@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.spoken_turns import SpokenTurn
+    from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
     from partstream.protocols.chat_completions.attachments import AttachmentForms, Wire
     from partstream.protocols.chat_completions.carried_items import CarriedMessage
@@ -100,7 +100,7 @@ class _Writer:
         if text:
             self.messages.append({"role": role, "content": text})
 
-    def write(self, turn: SpokenTurn) -> None:
+    def write(self, turn: MergedTurn) -> None:
         """Adds the messages of a speaker, and of the results of the calls in them."""
         if turn.role is TurnRole.USER:
             self._user(turn)
@@ -110,7 +110,7 @@ class _Writer:
         for result in sorted(turn.results, key=lambda result: order.get(result.call_id, len(order))):
             self._result(result)
 
-    def _user(self, turn: SpokenTurn) -> None:
+    def _user(self, turn: MergedTurn) -> None:
         content = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
         if not content:
             return
@@ -121,7 +121,7 @@ class _Writer:
             said = _joined(self.messages.pop()["content"], said)
         self.messages.append({"role": "user", "content": said})
 
-    def _assistant(self, turn: SpokenTurn) -> None:
+    def _assistant(self, turn: MergedTurn) -> None:
         calls = [piece for piece in turn.content if isinstance(piece, Call)]
         text = _said(turn.turns)
         if not (text or calls):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.spoken_turns import SpokenTurn
+    from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Result, Turn
     from partstream.protocols.gemini.known_models import KnownModel
 
@@ -96,7 +96,7 @@ class _Writer:
         self._contents: list[Wire] = []
         self._files_inside = files_inside
 
-    def write(self, turn: SpokenTurn) -> None:
+    def write(self, turn: MergedTurn) -> None:
         """Adds what a speaker says, and the results of the calls in it."""
         if turn.role is TurnRole.SYSTEM:
             self._user([{"text": text}] if (text := _text_of(turn.content)) else [])

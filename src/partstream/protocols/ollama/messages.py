@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.spoken_turns import SpokenTurn
+    from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
 
 __all__ = ["messages_of", "words_for"]
@@ -75,21 +75,21 @@ def _shown(piece: ResultContent) -> ResultContent:
     return Text(words_for(piece.media_type)) if is_other and isinstance(piece, Attachment) else piece
 
 
-def _system(turn: SpokenTurn) -> list[_Wire]:
+def _system(turn: MergedTurn) -> list[_Wire]:
     text = "".join(piece.value for piece in turn.content if isinstance(piece, Text))
     return [{"role": "system", "content": text}] if text else []
 
 
-def _nothing(_turn: SpokenTurn) -> list[_Wire]:
+def _nothing(_turn: MergedTurn) -> list[_Wire]:
     return []
 
 
-def _user(turn: SpokenTurn) -> list[_Wire]:
+def _user(turn: MergedTurn) -> list[_Wire]:
     said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
     return [{"role": "user", **_content(said)}] if said else []
 
 
-def _assistant(turn: SpokenTurn) -> list[_Wire]:
+def _assistant(turn: MergedTurn) -> list[_Wire]:
     calls = [piece for piece in turn.content if isinstance(piece, Call)]
     text = _said(turn.turns)
     if not (text or calls):
@@ -122,7 +122,7 @@ def _call(call: Call) -> _Wire:
     return {"id": call.call_id, "function": function}
 
 
-def _results(turn: SpokenTurn) -> list[_Wire]:
+def _results(turn: MergedTurn) -> list[_Wire]:
     """The results of a turn. Old servers know a result by the tool's name, the runner by the id of the call."""
     order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
     results = sorted(turn.results, key=lambda result: order.get(result.call_id, len(order)))
@@ -154,7 +154,7 @@ def _image(piece: Attachment) -> str:
     return b64encode(piece.data).decode()
 
 
-_WRITERS: Final[Mapping[TurnRole, Callable[[SpokenTurn], list[_Wire]]]] = {
+_WRITERS: Final[Mapping[TurnRole, Callable[[MergedTurn], list[_Wire]]]] = {
     TurnRole.SYSTEM: _system,
     TurnRole.USER: _user,
     TurnRole.ASSISTANT: _assistant,
