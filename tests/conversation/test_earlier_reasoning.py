@@ -6,7 +6,7 @@ import pytest
 
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.reasoning import ITEMS, carried_reasoning
@@ -27,7 +27,7 @@ def answered(*parts: ResponsePart | str, thinks: bool = False) -> ChatMessage:
         parts: What came; the name of an item for thinking that brings it.
         thinks: Whether the thinking is still there, as within a turn.
     """
-    state, listed, seen = AnswerState(ORIGIN, ToolNames([])), [], []
+    state, listed, seen = ResponseState(ORIGIN, ToolNames([])), [], []
     for part in parts:
         if isinstance(part, str):
             listed.append(item(part))
@@ -133,7 +133,7 @@ def signed(size: int, call: int | None = None) -> dict[str, Any]:
 
 def thought(*items: dict[str, Any]) -> tuple[ThinkingPart, StateMarker]:
     """What an answer with these items leaves: its last thinking, and its marker as it comes back."""
-    state = AnswerState(ORIGIN, ToolNames([]))
+    state = ResponseState(ORIGIN, ToolNames([]))
     state.see(TextPart("Let me see."))
     part = state.see(ThinkingPart("", None, {ITEMS: list(items)}))
     marker = state.marker("small", None, lambda: pytest.fail("nothing is stored"))

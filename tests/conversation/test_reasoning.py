@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.media import MediaKind
 from partstream.conversation.places import AnswerPlace
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
@@ -144,7 +144,7 @@ def test_a_place_counts_the_characters_behind_the_last_call_and_no_white_space_b
 
 
 def test_each_metadata_lists_all_items_so_far_with_their_places_and_the_marker_holds_them():
-    state = AnswerState(ORIGIN, ToolNames([]))
+    state = ResponseState(ORIGIN, ToolNames([]))
     second = {"id": "rs_2", "encrypted_content": "f"}
     first_part = state.see(thinking(**ITEM, reasoning_items=[ITEM]))
     state.see(TextPart("So"))
@@ -161,7 +161,7 @@ def test_each_metadata_lists_all_items_so_far_with_their_places_and_the_marker_h
 
 
 def test_metadata_of_other_adapters_passes_as_it_is():
-    state = AnswerState(ORIGIN, ToolNames([]))
+    state = ResponseState(ORIGIN, ToolNames([]))
     for part in (ThinkingPart("hm"), thinking(signature="s"), thinking(reasoning_items="x"), TextPart("a")):
         assert state.see(part) == part
     assert state.marker("m", None, str) is None
@@ -174,7 +174,7 @@ ANSWERS = st.lists(st.one_of(TEXTS, st.just("item"), st.just("call")), max_size=
 @settings(max_examples=100)
 @given(ANSWERS)
 def test_every_item_comes_back_at_its_place_in_an_answer_whose_texts_were_joined(answer: list[str]):
-    state = AnswerState(ORIGIN, ToolNames([]))
+    state = ResponseState(ORIGIN, ToolNames([]))
     listed, content, expected = list[dict[str, Any]](), list[Any](), list[Any]()
     for number, kind in enumerate(answer):
         if kind == "item":

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from partstream.conversation.tool_names import ToolNames
     from partstream.parts import DataPart, ResponsePart
 
-__all__ = ["AnswerState"]
+__all__ = ["ResponseState"]
 
 
-class AnswerState:
+class ResponseState:
     """The state that one answer leaves in the conversation; sees every part of the answer, in order.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens, RequestSettings
@@ -180,7 +180,7 @@ class RequestSender:
             UpstreamError: What else the upstream did wrong.
         """
         asked = request.asked(sending.carried)
-        state = AnswerState(request.origin, request.prepared.names)
+        state = ResponseState(request.origin, request.prepared.names)
         report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:
             await self._stream(asked, sending.left_out, report, request)

@@ -11,7 +11,7 @@ import pytest
 from conversation.samples import WEATHER, user
 from conversation.samples import gave as result
 from partstream import ChatMessage, RequestOptions, ToolCallPart
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.tool_names import ToolNames
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
@@ -89,7 +89,7 @@ def answer_of(protocol: str) -> list[ResponsePart | Finish]:
     row = PROTOCOLS[protocol]
     outputs: list[StreamOutput] = list(play(NamedValue("tools"), ASKED, "identity"))
     data = frame_answer(row, write_answer(row, ASKED, outputs, Reply("identity", 1)))
-    state = AnswerState(Origin(UPSTREAM, "m"), ToolNames([]))
+    state = ResponseState(Origin(UPSTREAM, "m"), ToolNames([]))
     read = (one for one in read_answer(row, data, StreamOptions(call_id_prefix="")) if not isinstance(one, Unmapped))
     return [one if isinstance(one, Finish) else state.see(one) for one in read]
 

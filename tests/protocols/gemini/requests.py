@@ -6,7 +6,7 @@ from typing import Any
 
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, RequestOptions
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
@@ -54,7 +54,7 @@ def contents_of(*messages: ChatMessage, **options: Any) -> list[dict[str, Any]]:
 def answer(*chunks: dict[str, Any], model: str = NEW) -> ChatMessage:
     """What a host keeps of an answer in chunks."""
     result = read(list(chunks), call_id_prefix=PREFIX)
-    state = AnswerState(replace(ORIGIN, model=model), ToolNames([]))
+    state = ResponseState(replace(ORIGIN, model=model), ToolNames([]))
     return ChatMessage.assistant([state.see(one) for one in result.outputs if not isinstance(one, Finish | Unmapped)])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from conversation.samples import ORIGIN
 from partstream import RequestOptions, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.answer import AnswerState
+from partstream.conversation.answer import ResponseState
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
@@ -27,7 +27,7 @@ MARKED = {"type": "tool-call", "toolCallId": "c1", "providerOptions": {"google":
 
 def _answer(*parts: ResponsePart) -> tuple[ResponsePart, ...]:
     """The parts as the provider of a model server gives them: who answered stands with the state."""
-    state = AnswerState(ORIGIN, ToolNames([]))
+    state = ResponseState(ORIGIN, ToolNames([]))
     return tuple(map(state.see, parts))
 
 
