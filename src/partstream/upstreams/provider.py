@@ -23,7 +23,7 @@ from partstream.upstreams.model_list import with_learned_limits
 from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.question import Question
 from partstream.upstreams.request_tokens import RequestTokens
-from partstream.upstreams.spoken_upstream import SpokenUpstream
+from partstream.upstreams.spoken_upstream import Upstream
 from partstream.upstreams.warnings import with_protocol, with_warnings
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
         kept = ledger if configuration.ledger else None
-        self._upstream = SpokenUpstream(configuration, self._tokens_of, self._announce_change, kept)
+        self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
         self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
 

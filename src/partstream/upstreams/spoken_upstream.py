@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from partstream.upstreams.question import Question
     from partstream.upstreams.request_tokens import RequestTokens
 
-__all__ = ["SpokenUpstream"]
+__all__ = ["Upstream"]
 
 _Result = TypeVar("_Result")
 
 _logger = logging.getLogger("partstream.upstreams")
 
 
-class SpokenUpstream:
+class Upstream:
     """One upstream for all its requests; serves any number of them at once.
 
     A protocol that is set is never doubted: nothing is asked to find it out.
