@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from partstream.upstreams.model_list import ModelList
     from partstream.upstreams.request_sender import RequestSender
 
-__all__ = ["KnownUpstream"]
+__all__ = ["ProtocolClient"]
 
 
-class KnownUpstream:
+class ProtocolClient:
     """One upstream in one protocol; serves any number of requests at once.
 
     Attributes:

@@ -14,7 +14,7 @@ from partstream.upstreams.detection import Detector
 from partstream.upstreams.detection.finding import advice_on_protocol
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.known_upstream import KnownUpstream
+from partstream.upstreams.known_upstream import ProtocolClient
 from partstream.upstreams.missing_paths import NO_LIST_ADVICE, says_path_is_missing
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.refusals import RefusedFields
@@ -66,7 +66,7 @@ class Upstream:
         self._connections = Connections(configuration)
         self._detector = Detector(configuration, self._connections) if configuration.is_detected else None
         self._upstream = None if configuration.is_detected else self._made(None)
-        self._before: list[KnownUpstream] = []
+        self._before: list[ProtocolClient] = []
 
     @property
     def detected(self) -> Detected | None:
@@ -124,7 +124,7 @@ class Upstream:
         await self._connections.aclose()
 
     async def _tried(
-        self, attempt: Callable[[KnownUpstream], Awaitable[_Result]], may_be_repeated: Callable[[], bool]
+        self, attempt: Callable[[ProtocolClient], Awaitable[_Result]], may_be_repeated: Callable[[], bool]
     ) -> _Result:
         """Asks, and once more in another protocol if the path was missing and something else is found out now."""
         upstream = await self._spoken()
@@ -139,7 +139,7 @@ class Upstream:
                 raise
         return await attempt(again)
 
-    async def _after(self, error: UpstreamError, upstream: KnownUpstream) -> KnownUpstream | None:
+    async def _after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or upstream.detected is None:
             error.advise(await self._advice_on_setting())
@@ -151,7 +151,7 @@ class Upstream:
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return self._of(found)
 
-    async def _spoken(self) -> KnownUpstream:
+    async def _spoken(self) -> ProtocolClient:
         """The upstream in the protocol that is set or found out.
 
         Raises:
@@ -163,7 +163,7 @@ class Upstream:
         assert self._upstream is not None  # noqa: S101 - for the type checker: made at once where nothing is found out
         return self._upstream
 
-    def _of(self, found: Detected) -> KnownUpstream:
+    def _of(self, found: Detected) -> ProtocolClient:
         """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
         before = self._upstream
         if before is not None and before.is_spoken_as(found):
@@ -176,7 +176,7 @@ class Upstream:
             self._on_change()
         return self._upstream
 
-    def _made(self, found: Detected | None) -> KnownUpstream:
+    def _made(self, found: Detected | None) -> ProtocolClient:
         configuration = self._configuration
         if configuration.is_detected:
             protocol, base_url = (
@@ -190,7 +190,7 @@ class Upstream:
         sender = RequestSender(
             configuration, http, fingerprint, self._tokens, refused, _server_of(found), models.capabilities
         )
-        return KnownUpstream(configuration, models, sender, found)
+        return ProtocolClient(configuration, models, sender, found)
 
     async def _advice_on_setting(self) -> str:
         try:
