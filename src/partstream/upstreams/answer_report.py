@@ -17,7 +17,7 @@ from partstream.usage import UnifiedFinishReason
 if TYPE_CHECKING:
     from partstream.conversation.answer import ResponseState
     from partstream.outputs import StreamOutput
-    from partstream.upstreams.question import Question
+    from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 
 __all__ = ["AnswerReport"]
@@ -35,7 +35,7 @@ class AnswerReport:
         stores: Whether the upstream was asked to store the answer.
     """
 
-    def __init__(self, question: Question, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
+    def __init__(self, question: ModelCall, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
         self._question = question
         self._progress = question.progress
         self._state = state

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.errors import Errors
     from partstream.provider import LanguageModelChatInformation
-    from partstream.upstreams.question import Question
+    from partstream.upstreams.question import ModelCall
 
 __all__ = ["ask_in_turn", "has_more_room", "helps_another_model", "with_fallbacks"]
 
@@ -36,7 +36,7 @@ _STATUSES: Final = frozenset({408, 425, 429})
 async def ask_in_turn(
     candidates: Sequence[LanguageModelChatInformation],
     ask: Callable[[LanguageModelChatInformation], Awaitable[None]],
-    question: Question,
+    question: ModelCall,
     errors: Errors,
 ) -> None:
     """Asks the first model, then its fallback models, until one has reported a part.

@@ -21,7 +21,7 @@ from partstream.upstreams.answer_progress import AnswerProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.model_list import with_learned_limits
 from partstream.upstreams.one_attempt import is_one_attempt
-from partstream.upstreams.question import Question
+from partstream.upstreams.question import ModelCall
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.spoken_upstream import Upstream
 from partstream.upstreams.warnings import with_protocol, with_warnings
@@ -113,7 +113,7 @@ class GatewayProvider(LanguageModelChatProvider):
         captured = current_capture()
         if captured is not None and self._configuration.capture is CaptureMode.OFF:
             captured.leave_out()
-        question = Question(model.id, messages, options, AnswerProgress(progress), token)
+        question = ModelCall(model.id, messages, options, AnswerProgress(progress), token)
         with logging_from(self._configuration.log_level):
             await run_until_cancelled(self._answer(model, question), token)
 
@@ -135,7 +135,7 @@ class GatewayProvider(LanguageModelChatProvider):
         """Closes the connections that are kept open."""
         await self._upstream.aclose()
 
-    async def _answer(self, model: LanguageModelChatInformation, question: Question) -> None:
+    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress."""
         try:
             candidates = [model, *await self._fallbacks_of(model)]
@@ -151,7 +151,7 @@ class GatewayProvider(LanguageModelChatProvider):
         if not question.token.is_cancellation_requested:
             question.progress.answered()
 
-    def _failed(self, error: LanguageModelError, question: Question) -> None:
+    def _failed(self, error: LanguageModelError, question: ModelCall) -> None:
         """Ends an answer with an error, in the way that the configuration says.
 
         Raises:
@@ -180,7 +180,7 @@ class GatewayProvider(LanguageModelChatProvider):
         known = {one.id: one for one in models}
         return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
-    def _tokens_of(self, model: LanguageModelChatInformation, question: Question) -> RequestTokens:
+    def _tokens_of(self, model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
         pricing = self._upstream.pricing(model.id)
         return RequestTokens(
             self._accounting, model, question.messages, question.options, pricing, self._announce_change

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.upstreams.answer_progress import AnswerProgress
 
-__all__ = ["Question"]
+__all__ = ["ModelCall"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelCall:
     """A conversation whose next message is asked for.
 
     Attributes:

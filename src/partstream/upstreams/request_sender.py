@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.http import UpstreamHTTP
-    from partstream.upstreams.question import Question
+    from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 
 __all__ = ["RequestSender"]
@@ -65,7 +65,7 @@ class _Request:
         fits_answer: Whether the request says by its expected tokens how long the answer may be.
     """
 
-    question: Question
+    question: ModelCall
     origin: Origin
     prepared: Preparation
     tokens: RequestTokens
@@ -96,7 +96,7 @@ class RequestSender:
         configuration: GatewayConfiguration,
         http: UpstreamHTTP,
         fingerprint: str,
-        tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
+        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
         refused: RefusedFields | None = None,
         server: KnownServer | None = None,
         capabilities: Callable[[str], ModelCapabilities] = lambda model_id: UNKNOWN_CAPABILITIES,
@@ -114,7 +114,7 @@ class RequestSender:
         self._capabilities = capabilities
         self._said: set[str] = set()
 
-    async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
+    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks a model and reports its answer.
 
         Raises:
@@ -127,7 +127,7 @@ class RequestSender:
             advise_on_key(error, self._configuration)
             raise
 
-    async def _send(self, model: LanguageModelChatInformation, question: Question) -> None:
+    async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
         is_counted = request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM
@@ -157,7 +157,7 @@ class RequestSender:
         unset = self._completed(RequestSettings(), request.model)
         return less_of(self._upstream, request.asked(sending.carried), unset, error, sending)
 
-    def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
+    def _prepared(self, model: LanguageModelChatInformation, question: ModelCall) -> _Request:
         configuration = self._configuration
         chosen = configuration.request_settings(model.id)
         settings = self._completed(chosen, model)

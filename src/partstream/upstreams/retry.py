@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from partstream.conversation.carried import Carried
-    from partstream.upstreams.question import Question
+    from partstream.upstreams.question import ModelCall
 
 __all__ = ["Sending", "send_without_what_is_refused"]
 
@@ -31,7 +31,7 @@ class Sending:
 
 
 async def send_without_what_is_refused(
-    question: Question,
+    question: ModelCall,
     send: Callable[[Sending], Awaitable[None]],
     sending: Sending,
     less_of: Callable[[UpstreamError, Sending], Sending],

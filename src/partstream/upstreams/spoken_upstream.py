@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
-    from partstream.upstreams.question import Question
+    from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 
 __all__ = ["Upstream"]
@@ -55,7 +55,7 @@ class Upstream:
     def __init__(
         self,
         configuration: GatewayConfiguration,
-        tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
+        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
         on_change: Callable[[], object],
         ledger: Ledger | None = None,
     ) -> None:
@@ -95,7 +95,7 @@ class Upstream:
                 error.advise(NO_LIST_ADVICE)
             raise
 
-    async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
+    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks a model and reports its answer.
 
         Raises:
