@@ -25,7 +25,7 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.upstreams import RetryPolicy, Timeouts
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import HTTPAnswer
 from partstream.upstreams.http_connection import AnswerBody
 from partstream.upstreams.transport import Transport
@@ -95,7 +95,7 @@ def _captured(is_kept: bool) -> AbstractContextManager[Any]:
 
 
 async def _read(transport: Transport, *, is_kept: bool) -> None:
-    exchange = Exchange(WireRequest("/responses", {}), PROTOCOLS[_PROTOCOL], COMMON_ERRORS, StreamOptions())
+    exchange = UpstreamRequest(WireRequest("/responses", {}), PROTOCOLS[_PROTOCOL], COMMON_ERRORS, StreamOptions())
     taker = _Taker()
     with _captured(is_kept) as captured:
         if captured is None:

@@ -26,7 +26,7 @@ from partstream.protocols.registry import PROTOCOLS, asked_protocols
 from partstream.protocols.translation import write_document
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstreams import Secret, documents
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
@@ -67,7 +67,7 @@ async def asked(
     async with server_of(reply) as (url, requests):
         settings = configuration(url, **{"retry": ONE_ATTEMPT, **changes})
         async with aclosing(UpstreamHTTP(settings)) as http:
-            exchange = Exchange(
+            exchange = UpstreamRequest(
                 WireRequest("/responses", {"stream": True}), protocol or _documented(), COMMON_ERRORS, StreamOptions()
             )
             try:

@@ -26,7 +26,7 @@ from partstream.numbers import MOST_SECONDS, MOST_TOKENS
 from partstream.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstreams import RetryPolicy, Timeouts
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
@@ -284,7 +284,7 @@ def test_what_comes_for_ever_behind_the_answer_changes_nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watched(Exchange):
+class _Watched(UpstreamRequest):
     """An exchange whose reader notes in which turn of the event loop it was fed."""
 
     turns: Callable[[], int] = field(default=lambda: 0, kw_only=True)

@@ -24,7 +24,7 @@ from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.steps import Step, document
 from partstream.upstreams import RetryPolicy
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses
 from partstream.upstreams.transport import Transport
@@ -76,7 +76,9 @@ def _ask(*replies: tuple[Step, ...], goes_on: bool = True, options: StreamOption
             settings = configuration(url, protocol="openresponses", retry=RETRY)
             http = UpstreamHTTP(settings)
             transport = Transport(http, LIMITS, RETRY)
-            exchange = Exchange(WireRequest("/messages", ASKED), PROTOCOLS["anthropic-messages"], ERRORS, options)
+            exchange = UpstreamRequest(
+                WireRequest("/messages", ASKED), PROTOCOLS["anthropic-messages"], ERRORS, options
+            )
             try:
                 answer = stream_over_pauses(transport, exchange, resume if goes_on else None, lambda *_: None)
                 async with aclosing(answer) as batches:

@@ -32,7 +32,7 @@ from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstreams import RetryPolicy, Secret
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
@@ -64,8 +64,8 @@ class Streamed:
         return self.raised or (self.finish and self.finish.error)
 
 
-def exchange(body: dict[str, Any]) -> Exchange:
-    return Exchange(WireRequest(PATH, body), PROTOCOL, COMMON_ERRORS, StreamOptions())
+def exchange(body: dict[str, Any]) -> UpstreamRequest:
+    return UpstreamRequest(WireRequest(PATH, body), PROTOCOL, COMMON_ERRORS, StreamOptions())
 
 
 def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Transport]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.redaction import Redactor
     from partstream.upstreams.deadlines import Deadlines
-    from partstream.upstreams.exchange import Exchange
+    from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.http import HTTPAnswer
 
 __all__ = ["AnswerForm", "form_of", "read_document", "refusal"]
@@ -45,7 +45,7 @@ class AnswerForm(Enum):
     """An error, whatever its status is."""
 
 
-def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
+def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
     """The kind of an answer's body, according to its head."""
     if not answer.response.is_success:
         return AnswerForm.REFUSAL
@@ -56,14 +56,14 @@ def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
     return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
 
 
-async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
+async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
 
 
 async def read_document(
-    answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
 ) -> list[StreamOutput]:
     """Reads an answer in one document; the last output is a Finish.
 
@@ -78,7 +78,7 @@ async def read_document(
 
 
 async def _read_document(
-    answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
     """The outputs of a document; an error in their place if the document is only an error."""
     body = await _whole_body(answer, deadlines)
@@ -102,12 +102,12 @@ def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
     )
 
 
-def _error_in(answer: HTTPAnswer, exchange: Exchange, redactor: Redactor, body: bytes) -> UpstreamError:
+def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
     """The error in a redacted body; redacted again, because its fields are decoded now."""
     return redacted_error(_error_of(answer, exchange, body), redactor)
 
 
-def _error_of(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamError:
+def _error_of(answer: HTTPAnswer, exchange: UpstreamRequest, body: bytes) -> UpstreamError:
     response = answer.response
     error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
     if not response.is_success or error.provider_message is not None:

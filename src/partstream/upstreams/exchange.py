@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol, WireRequest
     from partstream.protocols.tapped_reader import Tap
 
-__all__ = ["Exchange"]
+__all__ = ["UpstreamRequest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class UpstreamRequest:
     """A request, and how its answer is read.
 
     Attributes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import PausingStream, StreamOutput
     from partstream.protocols.wire_request import WireRequest
-    from partstream.upstreams.exchange import Exchange
+    from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.transport import Transport
 
 __all__ = ["MOST_PAUSES", "stream_over_pauses"]
@@ -25,7 +25,7 @@ MOST_PAUSES: Final = 10
 
 def stream_over_pauses(
     transport: Transport,
-    exchange: Exchange,
+    exchange: UpstreamRequest,
     resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None,
     on_wait: Callable[[str, float], object],
 ) -> AsyncGenerator[list[StreamOutput]]:
@@ -50,7 +50,7 @@ def stream_over_pauses(
 
 async def _responses(
     transport: Transport,
-    exchange: Exchange,
+    exchange: UpstreamRequest,
     resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest],
     on_wait: Callable[[str, float], object],
 ) -> AsyncGenerator[list[StreamOutput]]:

@@ -20,7 +20,7 @@ from partstream.protocols.known_servers import server_at
 from partstream.protocols.overflow import Overflow, says_nothing
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
-from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
@@ -197,7 +197,7 @@ class RequestSender:
         self, asked: ChatRequest, left_out: frozenset[str], report: AnswerReport, request: _Request
     ) -> None:
         question = request.question
-        exchange = Exchange(
+        exchange = UpstreamRequest(
             written(self._upstream, asked, left_out),
             self._protocol,
             self._upstream.errors,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
-    from partstream.upstreams.exchange import Exchange
+    from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
     from partstream.upstreams.trace import AnswerTrace
 
@@ -74,7 +74,7 @@ class Transport:
         self._numbers = count(1)
 
     async def stream(
-        self, exchange: Exchange, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
+        self, exchange: UpstreamRequest, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
     ) -> AsyncGenerator[list[StreamOutput]]:
         """Sends a request and yields the outputs of its answer as they arrive, a Finish the last of them.
 
@@ -129,7 +129,7 @@ class Transport:
             await asyncio.sleep(wait)
             attempt += 1
 
-    def _request(self, exchange: Exchange) -> HTTPRequest:
+    def _request(self, exchange: UpstreamRequest) -> HTTPRequest:
         asked = exchange.request
         return HTTPRequest(
             asked.method,
@@ -142,7 +142,7 @@ class Transport:
         )
 
     async def _attempt(
-        self, exchange: Exchange, request: HTTPRequest, reader: StreamReader, trace: AnswerTrace | None
+        self, exchange: UpstreamRequest, request: HTTPRequest, reader: StreamReader, trace: AnswerTrace | None
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
@@ -179,7 +179,7 @@ class Transport:
             await pieces.read_away()
             answer.is_over()
 
-    async def _send(self, request: HTTPRequest, deadlines: Deadlines, exchange: Exchange) -> HTTPAnswer:
+    async def _send(self, request: HTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
             deadlines.restart(asyncio.get_running_loop().time())
             return asyncio.timeout_at(deadlines.next)
