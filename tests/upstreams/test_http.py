@@ -15,12 +15,12 @@ from partstream.testing.steps import document
 from partstream.upstreams import GatewayProvider, Secret
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
+from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 
 COUNTING = RequestSettings(count_tokens=CountTokens.UPSTREAM)
 REFUSED, FINE = document(401, b"{}"), document(200, b"{}")
-MODELS = HTTPRequest("GET", "/v1/models")
+MODELS = OutboundHTTPRequest("GET", "/v1/models")
 
 
 def _clients() -> int:
@@ -154,7 +154,8 @@ def test_a_limit_that_is_reached_is_the_callers_to_name():
         ):
             with pytest.raises(TimeoutError):
                 await http.send(
-                    HTTPRequest("POST", "/v1/responses", content=b'{"model":"m"}'), lambda: asyncio.timeout(0.05)
+                    OutboundHTTPRequest("POST", "/v1/responses", content=b'{"model":"m"}'),
+                    lambda: asyncio.timeout(0.05),
                 )
 
     run(test())
@@ -166,7 +167,7 @@ def test_a_limit_that_is_reached_is_the_callers_to_name():
 def test_headers_of_the_request_win_over_those_of_the_configuration_and_those_over_the_protocols():
     async def test() -> None:
         settings = {"X-A": "configured", "X-B": "configured", "Authorization": "configured"}
-        request = HTTPRequest(
+        request = OutboundHTTPRequest(
             "GET", "/v1/models", headers={"x-a": "protocol", "x-c": "protocol"}, own_headers={"X-A": "request"}
         )
         async with (
@@ -183,7 +184,7 @@ def test_headers_of_the_request_win_over_those_of_the_configuration_and_those_ov
 
 def test_what_the_upstream_says_is_told_without_what_it_was_sent_in_secret():
     async def test() -> None:
-        request = HTTPRequest(
+        request = OutboundHTTPRequest(
             "GET", "/v1/models", headers={"x-model": "a-public-name"}, own_headers={"X-A": "planted-2"}
         )
         async with (

@@ -10,7 +10,7 @@ import httpx2
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.discovery import FetchResponse
-from partstream.upstreams.http import HTTPRequest
+from partstream.upstreams.http import OutboundHTTPRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class DocumentFetcher:
         """
         method = "GET" if body is None else "POST"
         path, _, query = path.partition("?")
-        request = HTTPRequest(
+        request = OutboundHTTPRequest(
             method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
         )
         async with aclosing(await self._http.send(request)) as answer:

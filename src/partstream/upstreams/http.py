@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
 
-__all__ = ["HTTPAnswer", "HTTPRequest", "UpstreamHTTP"]
+__all__ = ["HTTPAnswer", "OutboundHTTPRequest", "UpstreamHTTP"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRequest:
+class OutboundHTTPRequest:
     """A request without the key and without the headers that the configuration adds.
 
     Attributes:
@@ -230,7 +230,7 @@ class UpstreamHTTP:
 
     async def send(
         self,
-        request: HTTPRequest,
+        request: OutboundHTTPRequest,
         limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
         *,
         renews_key: bool = True,
@@ -277,7 +277,7 @@ class UpstreamHTTP:
 
     async def _send(
         self,
-        request: HTTPRequest,
+        request: OutboundHTTPRequest,
         key: Secret | None,
         limit: Callable[[], AbstractAsyncContextManager[Any]],
         capture: OpenExchange | None,
@@ -311,7 +311,7 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    def _begun(self, capture: OpenExchange, request: HTTPRequest, built: _BuiltRequest) -> ExchangeCapture:
+    def _begun(self, capture: OpenExchange, request: OutboundHTTPRequest, built: _BuiltRequest) -> ExchangeCapture:
         """The capture of the exchange that begins now.
 
         In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words
@@ -322,7 +322,7 @@ class UpstreamHTTP:
         content = request.content or b""
         return begin_exchange(capture, built.request, content, self._secrets | self._keys, own_headers, sent.redactor)
 
-    def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
+    def _build(self, request: OutboundHTTPRequest, key: Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)
         url = url_on_host(self._configuration.base_url, request.path, request.query)
         client = self._connections.client()
@@ -332,7 +332,7 @@ class UpstreamHTTP:
         built = _as_sent(client, request.method, url, request.content, {**trace_headers(), **request.headers, **sent})
         return _BuiltRequest(built, sent, without_query(url))
 
-    def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
+    def _own_headers(self, request: OutboundHTTPRequest, key: Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
         headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
         if key is not None:

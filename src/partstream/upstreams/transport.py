@@ -28,7 +28,7 @@ from partstream.errors import (
 from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
-from partstream.upstreams.http import HTTPRequest
+from partstream.upstreams.http import OutboundHTTPRequest
 from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
@@ -129,9 +129,9 @@ class Transport:
             await asyncio.sleep(wait)
             attempt += 1
 
-    def _request(self, exchange: UpstreamRequest) -> HTTPRequest:
+    def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
         asked = exchange.request
-        return HTTPRequest(
+        return OutboundHTTPRequest(
             asked.method,
             self._http.base_path + asked.path,
             asked.query,
@@ -142,7 +142,7 @@ class Transport:
         )
 
     async def _attempt(
-        self, exchange: UpstreamRequest, request: HTTPRequest, reader: StreamReader, trace: AnswerTrace | None
+        self, exchange: UpstreamRequest, request: OutboundHTTPRequest, reader: StreamReader, trace: AnswerTrace | None
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
@@ -179,7 +179,7 @@ class Transport:
             await pieces.read_away()
             answer.is_over()
 
-    async def _send(self, request: HTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
+    async def _send(self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
             deadlines.restart(asyncio.get_running_loop().time())
             return asyncio.timeout_at(deadlines.next)

@@ -19,7 +19,7 @@ from partstream.upstreams.addresses import without_query
 from partstream.upstreams.detection.base_urls import MODELS
 from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
 from partstream.upstreams.detection.signs import Presence, Sign, sign_of, tells_nothing
-from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
+from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
@@ -95,15 +95,15 @@ async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) ->
     return answers
 
 
-def _request(http: UpstreamHTTP, path: str, body: Mapping[str, Any] | None) -> HTTPRequest:
+def _request(http: UpstreamHTTP, path: str, body: Mapping[str, Any] | None) -> OutboundHTTPRequest:
     headers = {**http.document_headers, "accept": "application/json"}
     if body is None:
-        return HTTPRequest("GET", http.base_path + path, headers=headers)
+        return OutboundHTTPRequest("GET", http.base_path + path, headers=headers)
     headers["content-type"] = "application/json"
-    return HTTPRequest("POST", http.base_path + path, content=dumps(body), headers=headers)
+    return OutboundHTTPRequest("POST", http.base_path + path, content=dumps(body), headers=headers)
 
 
-async def _asked(http: UpstreamHTTP, request: HTTPRequest, deadline: float) -> FetchResponse | str:
+async def _asked(http: UpstreamHTTP, request: OutboundHTTPRequest, deadline: float) -> FetchResponse | str:
     """The start of an answer; a few words in its place if there is none."""
     try:
         async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
