@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 
-__all__ = ["AnswerReport"]
+__all__ = ["AttemptReport"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
 
-class AnswerReport:
+class AttemptReport:
     """The report of one attempt at an answer.
 
     Args:

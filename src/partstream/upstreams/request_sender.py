@@ -19,7 +19,7 @@ from partstream.parts import DataPart
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.overflow import Overflow, says_nothing
 from partstream.protocols.registry import PROTOCOLS, asking
-from partstream.upstreams.answer_report import AnswerReport
+from partstream.upstreams.answer_report import AttemptReport
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.key_advice import advise_on_key
@@ -181,7 +181,7 @@ class RequestSender:
         """
         asked = request.asked(sending.carried)
         state = ResponseState(request.origin, request.prepared.names)
-        report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
+        report = AttemptReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:
             await self._stream(asked, sending.left_out, report, request)
         except UpstreamError as error:
@@ -194,7 +194,7 @@ class RequestSender:
             raise request.tokens.refused(error, overflow) from error
 
     async def _stream(
-        self, asked: ChatRequest, left_out: frozenset[str], report: AnswerReport, request: _Request
+        self, asked: ChatRequest, left_out: frozenset[str], report: AttemptReport, request: _Request
     ) -> None:
         question = request.question
         exchange = UpstreamRequest(
