@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.outputs import StreamOutput
     from partstream.protocols.tapped_reader import ReadStep
 
-__all__ = ["AnswerTrace", "open_trace"]
+__all__ = ["AttemptTrace", "open_trace"]
 
 _logger = logging.getLogger("partstream.upstreams.trace")
 
@@ -35,7 +35,7 @@ _CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "re
 """Fields of events whose own fields a model or an application chose."""
 
 
-class AnswerTrace(Tap):
+class AttemptTrace(Tap):
     """The trace of one attempt at an answer.
 
     Args:
@@ -64,13 +64,13 @@ class AnswerTrace(Tap):
         _logger.log(TRACE, "answer %d #%d %s", self._number, self._steps, self.redactor.redact(line))
 
 
-def open_trace(number: int) -> AnswerTrace | None:
+def open_trace(number: int) -> AttemptTrace | None:
     """The trace of an attempt at an answer; None where nobody wants it.
 
     Args:
         number: The number of the attempt among those of its upstream.
     """
-    return AnswerTrace(number) if is_traced(_logger) else None
+    return AttemptTrace(number) if is_traced(_logger) else None
 
 
 def _shown(text: str) -> str:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
-    from partstream.upstreams.trace import AnswerTrace
+    from partstream.upstreams.trace import AttemptTrace
 
 __all__ = ["Transport"]
 
@@ -142,7 +142,7 @@ class Transport:
         )
 
     async def _attempt(
-        self, exchange: UpstreamRequest, request: OutboundHTTPRequest, reader: StreamReader, trace: AnswerTrace | None
+        self, exchange: UpstreamRequest, request: OutboundHTTPRequest, reader: StreamReader, trace: AttemptTrace | None
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
