@@ -18,7 +18,7 @@ from partstream.messages import ChatMessage
 from partstream.outputs import Finish, Outcome
 from partstream.parts import ToolCallPart
 from partstream.testing.steps import document
-from partstream.upstreams.answer_progress import AnswerProgress
+from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.usage import UnifiedFinishReason
 from upstreams.upstreams import HELLO, RETRY, Answer, ask, gateway_to, replay, respond, run, server_of
 
@@ -163,7 +163,7 @@ def test_a_progress_that_takes_no_end_gets_the_same_parts():
 
 def test_what_an_attempt_said_is_not_told_of_another_one_that_said_nothing():
     told = EndedAnswer()
-    end = AnswerProgress(told)
+    end = ForwardingProgress(told)
     end.attempt_ended(Finish(Outcome.FAILED, response_id="resp_1", error=UpstreamFailureError("busy")))
     error = UpstreamHTTPError(500)
     end.failed(error)
@@ -172,7 +172,7 @@ def test_what_an_attempt_said_is_not_told_of_another_one_that_said_nothing():
 
 def test_an_error_in_the_words_of_the_house_keeps_what_the_upstream_said_beside_its_own():
     told = EndedAnswer()
-    end = AnswerProgress(told)
+    end = ForwardingProgress(told)
     said, raised = UpstreamFailureError("too long"), ContextLengthExceededError("Text")
     raised.__cause__ = said
     end.attempt_ended(Finish(Outcome.FAILED, response_id="resp_1", error=said))

@@ -7,7 +7,7 @@ import pytest
 from partstream import CancellationTokenSource, RequestOptions, TextPart
 from partstream.conversation.carried import Carried
 from partstream.errors import ContextLengthExceededError, UpstreamError, UpstreamHTTPError
-from partstream.upstreams.answer_progress import AnswerProgress
+from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.question import ModelCall
 from partstream.upstreams.retry import Sending, send_without_what_is_refused
 from upstreams.upstreams import Answer
@@ -39,7 +39,7 @@ def _sent(
 ) -> tuple[list[Carried], UpstreamError | None]:
     """With which state a request was sent whose first attempts meet the errors, and what was raised in the end."""
     source = CancellationTokenSource()
-    question = ModelCall("text", [], RequestOptions(), AnswerProgress(Answer()), source.token)
+    question = ModelCall("text", [], RequestOptions(), ForwardingProgress(Answer()), source.token)
     sent: list[Carried] = []
 
     async def send(sending: Sending) -> None:

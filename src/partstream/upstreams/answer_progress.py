@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["AnswerProgress"]
+__all__ = ["ForwardingProgress"]
 
 
-class AnswerProgress:
+class ForwardingProgress:
     """Passes the parts of an answer to the caller's progress, and its end once.
 
     Several attempts may be made at one answer: with less carried state, or of a fallback model.

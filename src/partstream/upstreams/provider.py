@@ -17,7 +17,7 @@ from partstream.events import EventEmitter
 from partstream.log_level import logging_from
 from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
-from partstream.upstreams.answer_progress import AnswerProgress
+from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.model_list import with_learned_limits
 from partstream.upstreams.one_attempt import is_one_attempt
@@ -113,7 +113,7 @@ class GatewayProvider(LanguageModelChatProvider):
         captured = current_capture()
         if captured is not None and self._configuration.capture is CaptureMode.OFF:
             captured.leave_out()
-        question = ModelCall(model.id, messages, options, AnswerProgress(progress), token)
+        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
         with logging_from(self._configuration.log_level):
             await run_until_cancelled(self._answer(model, question), token)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.upstreams.answer_progress import AnswerProgress
+    from partstream.upstreams.answer_progress import ForwardingProgress
 
 __all__ = ["ModelCall"]
 
@@ -30,7 +30,7 @@ class ModelCall:
     shown_model_id: str
     messages: Sequence[ChatMessage]
     options: RequestOptions
-    progress: AnswerProgress
+    progress: ForwardingProgress
     token: CancellationToken
 
     @property
