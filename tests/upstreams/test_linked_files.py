@@ -15,7 +15,7 @@ from partstream.outputs import FileMode, StreamOptions
 from partstream.parts import DataPart, TextPart
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstreams import Timeouts
-from partstream.upstreams.linked_files import FileLimits, LinkedFiles, is_public
+from partstream.upstreams.linked_files import FetchLimits, LinkedFiles, is_public
 from partstream.upstreams.secret import Secret
 from upstreams.upstreams import ask, configuration, gateway_to, run
 
@@ -44,7 +44,7 @@ def _redirect(location: str) -> tuple[Step, ...]:
 
 async def _fetched(address: str, base_url: str, **limits: Any) -> Any:
     """What becomes of the address of a file in an answer of an upstream."""
-    files = LinkedFiles(configuration(f"{base_url}/v1", allow_insecure_http=True), FileLimits(**limits))
+    files = LinkedFiles(configuration(f"{base_url}/v1", allow_insecure_http=True), FetchLimits(**limits))
     return await files.fetched(DataPart.text(address, "text/uri-list"))
 
 

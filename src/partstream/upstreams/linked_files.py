@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from partstream.parts import ResponsePart
 
-__all__ = ["FileLimits", "LinkedFiles", "is_linked", "is_public"]
+__all__ = ["FetchLimits", "LinkedFiles", "is_linked", "is_public"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -46,7 +46,7 @@ _INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48"
 
 
 @dataclass(frozen=True, slots=True)
-class FileLimits:
+class FetchLimits:
     """The limits of fetching.
 
     Attributes:
@@ -101,7 +101,7 @@ class LinkedFiles:
         limits: The limits of fetching.
     """
 
-    def __init__(self, configuration: GatewayConfiguration, limits: FileLimits = FileLimits()) -> None:
+    def __init__(self, configuration: GatewayConfiguration, limits: FetchLimits = FetchLimits()) -> None:
         self._configuration = configuration
         self._limits = limits
 
