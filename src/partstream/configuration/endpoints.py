@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.decision import Round
-    from partstream.upstreams.detection.wires import Wire
+    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["Endpoints", "examine_endpoints"]
 
@@ -78,7 +78,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     return Endpoints((Finding("endpoint", Verdict.PROBLEM, says, advice),), False)
 
 
-def _elsewhere(url: str, own: Wire, wires: Sequence[Wire]) -> dict[str, str]:
+def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:
     """The base URLs of the other protocols that stand below another one on the same host, by name.
 
     A protocol with a base path of its own is asked for only at a server that is known to speak it.
@@ -96,11 +96,11 @@ def _elsewhere(url: str, own: Wire, wires: Sequence[Wire]) -> dict[str, str]:
 _USUAL_BASE_PATH: Final = "/v1"
 
 
-def _and_base_url(wire: Wire, elsewhere: Mapping[str, str]) -> str:
+def _and_base_url(wire: CandidateProtocol, elsewhere: Mapping[str, str]) -> str:
     return f", and `baseUrl` to {hidden_url(elsewhere[wire.name])}" if wire.name in elsewhere else ""
 
 
-def _says(own: Wire, others: Sequence[Wire], asked: Round) -> str:
+def _says(own: CandidateProtocol, others: Sequence[CandidateProtocol], asked: Round) -> str:
     """What the server speaks and what not, each with the answer that says so."""
     signs = asked.signs
     there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
@@ -121,11 +121,11 @@ _VERBS: Final = {
 }
 
 
-def _listed(wires: Sequence[Wire], asked: Round, joint: str = "and") -> str:
+def _listed(wires: Sequence[CandidateProtocol], asked: Round, joint: str = "and") -> str:
     shown = [_shown(wire, asked) for wire in wires]
     return f" {joint} ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def _shown(wire: Wire, asked: Round) -> str:
+def _shown(wire: CandidateProtocol, asked: Round) -> str:
     path = asked.path_of(wire) if wire.name in asked.elsewhere else wire.path
     return f"{wire.title} ({path}: {asked.signs[wire.name].says})"

@@ -14,11 +14,13 @@ from partstream.protocols.protocol import ServerProtocol
 from partstream.upstreams.detection.base_urls import base_urls
 from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
 from partstream.upstreams.detection.signs import Presence, Sign
-from partstream.upstreams.detection.wires import Wire, probed_elsewhere, probed_wires
+from partstream.upstreams.detection.wires import CandidateProtocol, probed_elsewhere, probed_wires
 
-RESPONSES = Wire("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)
-CHAT = Wire("chat-completions", "Chat Completions", "/chat/completions", {}, CHAT_COMPLETIONS, COMMON_ERRORS)
-GATEWAY = Wire("ai-gateway", "Vercel AI Gateway", "/language-model", None, AI_GATEWAY, COMMON_ERRORS)
+RESPONSES = CandidateProtocol("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)
+CHAT = CandidateProtocol(
+    "chat-completions", "Chat Completions", "/chat/completions", {}, CHAT_COMPLETIONS, COMMON_ERRORS
+)
+GATEWAY = CandidateProtocol("ai-gateway", "Vercel AI Gateway", "/language-model", None, AI_GATEWAY, COMMON_ERRORS)
 WIRES = (RESPONSES, CHAT, GATEWAY)
 ENDPOINTS = [wire.path for wire in WIRES]
 
@@ -278,7 +280,7 @@ def _at_ollama(*, is_complete: bool, rank: int = 1, reason: str = "") -> ServerP
     return ServerProtocol("ollama", "http://localhost:11434/x", is_complete, reason, "a test", rank)
 
 
-OWN = Wire("own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api")
+OWN = CandidateProtocol("own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api")
 CUTS = replace(CHAT, rows=(_at_ollama(is_complete=False, reason="long prompts are cut"),))
 LOSES_MORE = replace(RESPONSES, rows=(_at_ollama(is_complete=False, rank=2, reason="text is dropped"),))
 

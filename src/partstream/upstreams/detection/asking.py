@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
-    from partstream.upstreams.detection.wires import Wire
+    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["ask_round"]
 
@@ -38,7 +38,7 @@ async def ask_round(
     configuration: GatewayConfiguration,
     connections: Connections,
     base_url: str,
-    wires: Sequence[Wire],
+    wires: Sequence[CandidateProtocol],
     deadline: float,
     elsewhere: Mapping[str, str] = NOWHERE_ELSE,
 ) -> Round:
@@ -77,7 +77,7 @@ async def ask_round(
     return Round(base_url, signs, listing, elsewhere)
 
 
-def _sign(answer: FetchResponse | str, wire: Wire, base_url: str, listing: FetchResponse | None) -> Sign:
+def _sign(answer: FetchResponse | str, wire: CandidateProtocol, base_url: str, listing: FetchResponse | None) -> Sign:
     if isinstance(answer, str):
         return Sign(Presence.SILENT, answer)
     if tells_nothing(answer, listing):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.models.discovery import FetchResponse
-    from partstream.upstreams.detection.wires import Wire
+    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["NOWHERE_ELSE", "Round", "decide", "decide_by_host", "is_last", "joined", "server_of", "wires_at_path"]
 
@@ -44,11 +44,11 @@ class Round:
     listing: FetchResponse | None = None
     elsewhere: Mapping[str, str] = field(default_factory=lambda: NOWHERE_ELSE)
 
-    def base_url_of(self, wire: Wire) -> str:
+    def base_url_of(self, wire: CandidateProtocol) -> str:
         """Where a protocol was looked for."""
         return self.elsewhere.get(wire.name, self.base_url)
 
-    def path_of(self, wire: Wire) -> str:
+    def path_of(self, wire: CandidateProtocol) -> str:
         """The path at which a protocol was looked for."""
         return path_of(self.base_url_of(wire)) + wire.path
 
@@ -72,7 +72,7 @@ def joined(asked: Round, more: Round) -> Round:
     return replace(asked, signs={**asked.signs, **more.signs}, elsewhere={**asked.elsewhere, **more.elsewhere})
 
 
-def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
+def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | None:
     """What a known host speaks; None where the host is unknown, or the path another than that of a base URL there."""
     server = server_at(url)
     if server is None or not server.has_host(_host(url)):
@@ -89,7 +89,7 @@ def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
     return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
 
 
-def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: Sequence[Wire]) -> Detected:
+def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
     """What a base URL speaks, by the answers below it; a guess where they do not say it.
 
     Args:
@@ -109,7 +109,13 @@ def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: S
     return _nothing_there(url, rounds, wires)
 
 
-def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
+def _found(
+    asked: Round,
+    there: Sequence[CandidateProtocol],
+    wires: Sequence[CandidateProtocol],
+    server: KnownServer | None,
+    at: str,
+) -> Detected:
     chosen = _best(there, server)
     facts = [f"{asked.path_of(chosen)} answers an empty request ({asked.signs[chosen.name].says})"]
     facts += [
@@ -121,7 +127,7 @@ def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: K
     return Detected(chosen.name, asked.base_url_of(chosen), reason, server=_name(server))
 
 
-def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
+def _untold(asked: Round, silent: Sequence[CandidateProtocol], server: KnownServer | None, at: str) -> Detected:
     """A guess where the server says nothing of its paths: what is known of such servers, else the better wire."""
     known = [wire for wire in silent if server is not None and wire.row_at(server.name) is not None]
     chosen = _best(known or silent, server)
@@ -131,7 +137,7 @@ def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None, at
     return Detected(chosen.name, asked.base_url_of(chosen), reason, is_certain=False, server=_name(server))
 
 
-def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> Detected:
+def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
     """What is left where no endpoint is there: a protocol that was not asked for, by its host or path; else a guess."""
     where = next((one for one in rounds if one.has_list), rounds[0])
     server, host, path = server_at(url), _host(url), path_of(url)
@@ -156,19 +162,23 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> 
     return Detected(_best(wires, server).name, base_url, f"a guess, as {reason}", is_certain=False, advice=advice)
 
 
-def wires_at_path(path: str, wires: Sequence[Wire]) -> list[Wire]:
+def wires_at_path(path: str, wires: Sequence[CandidateProtocol]) -> list[CandidateProtocol]:
     """The protocols of which a known server has its base URL at this path, which is not the root of the host."""
     return [wire for wire in wires if path and any(path_of(row.base_url) == path for row in wire.rows)]
 
 
-def _best(wires: Sequence[Wire], server: KnownServer | None) -> Wire:
+def _best(wires: Sequence[CandidateProtocol], server: KnownServer | None) -> CandidateProtocol:
     """The first wire that is complete at the server, as far as anybody knows; else the one that lacks least."""
     rows = {wire.name: None if server is None else wire.row_at(server.name) for wire in wires}
     return min(wires, key=lambda wire: (False, 0) if (row := rows[wire.name]) is None else row.order)
 
 
 def _because(
-    facts: Sequence[str], considered: Sequence[Wire], chosen: Wire, server: KnownServer | None, at: str
+    facts: Sequence[str],
+    considered: Sequence[CandidateProtocol],
+    chosen: CandidateProtocol,
+    server: KnownServer | None,
+    at: str,
 ) -> str:
     """The facts, and why a wire that usually is the better one was not chosen.
 

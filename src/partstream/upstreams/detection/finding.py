@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.known_servers import server_at
 from partstream.upstreams.detection.asking import ask_round
 from partstream.upstreams.detection.base_urls import base_urls, own_base_url, path_of, without_ending
-from partstream.upstreams.detection.decision import (
-    decide,
-    decide_by_host,
-    is_last,
-    joined,
-    server_of,
-    wires_at_path,
-)
+from partstream.upstreams.detection.decision import decide, decide_by_host, is_last, joined, server_of, wires_at_path
 from partstream.upstreams.detection.signs import Presence
 from partstream.upstreams.detection.wires import known_wires, probed_elsewhere, probed_wires
 
@@ -26,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.detected import Detected
-    from partstream.upstreams.detection.wires import Wire
+    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["advice_on_protocol", "detect"]
 
@@ -79,12 +72,15 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
     return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
 
 
-def _meant(configuration: GatewayConfiguration, wires: Sequence[Wire]) -> tuple[str, ...]:
+def _meant(configuration: GatewayConfiguration, wires: Sequence[CandidateProtocol]) -> tuple[str, ...]:
     return base_urls(configuration.base_url, [wire.path for wire in wires])
 
 
 async def _ask(
-    configuration: GatewayConfiguration, connections: Connections, meant: Sequence[str], wires: Sequence[Wire]
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    meant: Sequence[str],
+    wires: Sequence[CandidateProtocol],
 ) -> list[Round]:
     """Asks below the base URLs that may be meant, until one says something.
 
@@ -98,7 +94,7 @@ async def _ask(
     places = {wire.name: own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own}
     deadline = asyncio.get_running_loop().time() + _SECONDS
 
-    async def ask(base_url: str, asked: Sequence[Wire]) -> Round:
+    async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
         elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
         return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
 
@@ -118,12 +114,12 @@ async def _ask(
     return rounds
 
 
-def _is_expected(wire: Wire, url: str) -> bool:
+def _is_expected(wire: CandidateProtocol, url: str) -> bool:
     """Whether the address is that of a server that speaks a protocol with a base path of its own, or has that path."""
     server = server_at(url)
     is_there = server is not None and wire.row_at(server.name) is not None
     return is_there or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
 
 
-def _unasked(wires: Sequence[Wire], rounds: Sequence[Round]) -> list[Wire]:
+def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> list[CandidateProtocol]:
     return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import ServerProtocol
 
-__all__ = ["Wire", "known_wires", "probed_elsewhere", "probed_wires"]
+__all__ = ["CandidateProtocol", "known_wires", "probed_elsewhere", "probed_wires"]
 
 _MOST_PROBED: Final = 3
 """With the list of models, four requests below each base URL."""
@@ -24,7 +24,7 @@ _NO_MODEL: Final = "partstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class CandidateProtocol:
     """A protocol that a server may be asked in.
 
     Attributes:
@@ -55,26 +55,26 @@ class Wire:
         return next((row for row in self.rows if row.server == server), None)
 
 
-def known_wires() -> tuple[Wire, ...]:
+def known_wires() -> tuple[CandidateProtocol, ...]:
     """All protocols in which a server can be asked, the better one first."""
     return tuple(_wire(name) for name in asked_protocols())
 
 
-def probed_wires(wires: Sequence[Wire]) -> tuple[Wire, ...]:
+def probed_wires(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
     """The protocols whose endpoints are asked for where the address alone does not tell."""
     return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
 
 
-def probed_elsewhere(wires: Sequence[Wire]) -> tuple[Wire, ...]:
+def probed_elsewhere(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
     """Those of them that stand below a base path of their own."""
     return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
 
 
-def _wire(name: str) -> Wire:
+def _wire(name: str) -> CandidateProtocol:
     protocol = PROTOCOLS[name]
     assert protocol.write_request is not None  # noqa: S101 - for the type checker: it is one that is asked
     corner = protocol.write_request()
     rows = () if protocol.spoken_at is None else protocol.spoken_at()
-    return Wire(
+    return CandidateProtocol(
         name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors, corner.own_base_path
     )
