@@ -21,7 +21,7 @@ from partstream.arguments import refuse
 from partstream.json_codec import dumps
 from partstream.protocols.registry import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
-from partstream.serving.exchange import Exchange
+from partstream.serving.exchange import RequestHandler
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler
 from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
@@ -237,7 +237,7 @@ class ServingApp:
         meant = replace(request, path=path)
         state.requests += 1
         try:
-            await Exchange(state, meant, receive, send).serve()
+            await RequestHandler(state, meant, receive, send).serve()
         finally:
             state.requests -= 1
 

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from partstream.serving.routes import Route
     from partstream.serving.state import ServerState
 
-__all__ = ["Exchange"]
+__all__ = ["RequestHandler"]
 
 _logger = logging.getLogger("partstream.serving")
 
 _CLOSE: Final = ("connection", "close")
 
 
-class Exchange:
+class RequestHandler:
     """One HTTP request and its reply.
 
     Args:
