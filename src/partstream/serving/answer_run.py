@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from partstream.serving.state import ServerState
     from partstream.thinking_memory import CallersMemory
 
-__all__ = ["AnswerRun", "Deliver"]
+__all__ = ["Deliver", "ResponseRun"]
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -65,7 +65,7 @@ Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
 """Hands over the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
 
 
-class AnswerRun:
+class ResponseRun:
     """One request for an answer.
 
     Args:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import PartstreamError
 from partstream.json_codec import dumps
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.serving.answer_run import AnswerRun
+from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
@@ -61,7 +61,7 @@ class RequestHandler:
         self._send = leaving(send)
         self._body = RequestBody(request, receive, state.settings)
         self._endpoint = state.routes.nearest(request.path)
-        self._run = AnswerRun(state, self._endpoint, request)
+        self._run = ResponseRun(state, self._endpoint, request)
         self._is_answer = False
         self._is_head_sent = False
 

@@ -17,7 +17,7 @@ from partstream.errors import PartstreamError
 from partstream.json_codec import dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import ResolvedReferences
-from partstream.serving.answer_run import AnswerRun
+from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.requests import ClientLeftError, leaving
@@ -181,7 +181,7 @@ class SocketExchange:
     ) -> None:
         """Answers one request."""
         request = replace(self._request, request_id=f"req_{token_hex(12)}")
-        run = AnswerRun(self._state, endpoint, request, conversation.recall)
+        run = ResponseRun(self._state, endpoint, request, conversation.recall)
         run.caller = caller
         run.begin_trace(endpoint.path)
         self._turn = _Turn(conversation)
