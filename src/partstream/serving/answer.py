@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from partstream.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow
 
-__all__ = ["AnswerEnd", "RunningAnswer"]
+__all__ = ["AnswerEnd", "ProviderCall"]
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -95,7 +95,7 @@ class AnswerEnd:
     length: float
 
 
-class RunningAnswer:
+class ProviderCall:
     """One call of a provider, from its start until the provider has stopped.
 
     Args:

@@ -19,7 +19,7 @@ from partstream.errors import PartstreamError
 from partstream.kept_answer import KeptAnswer
 from partstream.outputs import Reply
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
-from partstream.serving.answer import RunningAnswer
+from partstream.serving.answer import ProviderCall
 from partstream.serving.authentication import NOBODY
 from partstream.serving.clients import client_of
 from partstream.serving.counting import counted_request
@@ -102,7 +102,7 @@ class ResponseRun:
         self._current: CurrentAnswer | None = None
         self._trace: AnswerTrace | None = None
         self._permit: Permit | None = None
-        self._running: RunningAnswer | None = None
+        self._running: ProviderCall | None = None
         self._observed: AnswerObservation | None = None
 
     def begin_trace(self, route: str) -> None:
@@ -194,7 +194,7 @@ class ResponseRun:
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
         capture = self._capture(model.id) if generates else None
-        answer = RunningAnswer(
+        answer = ProviderCall(
             model,
             _in_words_of(endpoint.protocol.name, asked),
             reply,
@@ -243,7 +243,7 @@ class ResponseRun:
 
     async def _run(
         self,
-        answer: RunningAnswer,
+        answer: ProviderCall,
         reply: AnswerReply,
         outgoing: Outgoing,
         model: CataloguedModel,
@@ -380,7 +380,7 @@ class ResponseRun:
 
 async def _watch(
     client_leaves: Callable[[], Awaitable[None]],
-    answer: RunningAnswer,
+    answer: ProviderCall,
     outgoing: Outgoing,
     recorded: RecordedOutlet | None,
 ) -> None:
@@ -389,7 +389,7 @@ async def _watch(
     _leave(answer, outgoing, recorded)
 
 
-def _leave(answer: RunningAnswer, outgoing: Outgoing, recorded: RecordedOutlet | None) -> None:
+def _leave(answer: ProviderCall, outgoing: Outgoing, recorded: RecordedOutlet | None) -> None:
     if recorded is not None:
         recorded.cancel()
     answer.cancel()

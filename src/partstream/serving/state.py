@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.served_state import ServedState
     from partstream.provider import LanguageModelChatProvider
-    from partstream.serving.answer import RunningAnswer
+    from partstream.serving.answer import ProviderCall
     from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.models import CataloguedModel
@@ -99,7 +99,7 @@ class ServerState:
         self.start_trace: StartTrace | None = None
         self.last_answers: LastAnswers | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
-        self._answers: set[RunningAnswer] = set()
+        self._answers: set[ProviderCall] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -172,7 +172,7 @@ class ServerState:
     def _crowded(message: str) -> RequestFailedError:
         return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
 
-    def admit(self, answer: RunningAnswer) -> None:
+    def admit(self, answer: ProviderCall) -> None:
         """Counts an answer among those that run.
 
         Raises:
@@ -182,7 +182,7 @@ class ServerState:
         self._answers.add(answer)
         self._idle.clear()
 
-    def dismiss(self, answer: RunningAnswer) -> None:
+    def dismiss(self, answer: ProviderCall) -> None:
         """Counts it no longer."""
         self._answers.discard(answer)
         if not self._answers:
