@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.outgoing import Outlet
-    from partstream.serving.replies import AnswerReply
+    from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
     from partstream.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow
@@ -118,7 +118,7 @@ class ProviderCall:
         self,
         model: CataloguedModel,
         asked: InboundRequest,
-        reply: AnswerReply,
+        reply: ReplyWriter,
         outlet: Outlet,
         settings: ServingSettings,
         stopped: Outcome,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.outgoing import Outlet
     from partstream.serving.recorded_outlet import RecordedOutlet
-    from partstream.serving.replies import AnswerReply
+    from partstream.serving.replies import ReplyWriter
     from partstream.serving.requests import HTTPRequest
     from partstream.serving.state import ServerState
     from partstream.thinking_memory import CallersMemory
@@ -192,7 +192,7 @@ class ResponseRun:
         usual = Reply(self._request.request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
-        reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
+        reply: ReplyWriter = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
         capture = self._capture(model.id) if generates else None
         answer = ProviderCall(
             model,
@@ -244,7 +244,7 @@ class ResponseRun:
     async def _run(
         self,
         answer: ProviderCall,
-        reply: AnswerReply,
+        reply: ReplyWriter,
         outgoing: Outgoing,
         model: CataloguedModel,
         client_leaves: Callable[[], Awaitable[None]],
@@ -296,7 +296,7 @@ class ResponseRun:
 
     # ---- what is known of it ----
 
-    def _observe(self, end: AnswerEnd, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
+    def _observe(self, end: AnswerEnd, reply: ReplyWriter, outgoing: Outgoing, model: CataloguedModel) -> None:
         finish, first = end.finish, end.first_part_at
         observation = replace(
             self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),

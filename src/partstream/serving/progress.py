@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
     from partstream.serving.outgoing import Outlet
-    from partstream.serving.replies import AnswerReply
+    from partstream.serving.replies import ReplyWriter
 
 __all__ = ["AnswerProgress"]
 
@@ -63,7 +63,7 @@ class AnswerProgress:
 
     def __init__(
         self,
-        reply: AnswerReply,
+        reply: ReplyWriter,
         outlet: Outlet,
         on_failure: Callable[[BaseException], object],
         capture: AnswerCapture | None = None,

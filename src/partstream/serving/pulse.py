@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.serving.outgoing import Outgoing
-    from partstream.serving.replies import AnswerReply
+    from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["Pulse"]
@@ -26,7 +26,7 @@ class Pulse:
 
     __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
 
-    def __init__(self, reply: AnswerReply, outgoing: Outgoing, settings: ServingSettings) -> None:
+    def __init__(self, reply: ReplyWriter, outgoing: Outgoing, settings: ServingSettings) -> None:
         self._reply = reply
         self._outgoing = outgoing
         self._settings = settings

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from partstream.protocols.wire_request import WireEvent
     from partstream.serving.outgoing import Outlet
 
-__all__ = ["AnswerReply", "DocumentReply", "StreamReply", "json_headers", "send_failure", "stream_headers"]
+__all__ = ["DocumentReply", "ReplyWriter", "StreamReply", "json_headers", "send_failure", "stream_headers"]
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
 _logger = logging.getLogger("partstream.serving")
 
 
-class AnswerReply(Protocol):
+class ReplyWriter(Protocol):
     """Takes the outputs of one answer and writes a reply."""
 
     @property
