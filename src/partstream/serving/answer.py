@@ -30,7 +30,7 @@ from partstream.errors import (
 from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
-from partstream.serving.progress import AnswerProgress
+from partstream.serving.progress import ReplyProgress
 from partstream.tokens.ledger.kept_usage import watched_usage
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from partstream.user_code import failing_place
@@ -144,7 +144,7 @@ class ProviderCall:
         self._capture = capture
         self._current = current
         look = None if reported is None else self._stopping_behind(reported)
-        self._progress = AnswerProgress(reply, outlet, self._fail, capture, look)
+        self._progress = ReplyProgress(reply, outlet, self._fail, capture, look)
         self._violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)

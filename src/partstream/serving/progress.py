@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from partstream.serving.outgoing import Outlet
     from partstream.serving.replies import ReplyWriter
 
-__all__ = ["AnswerProgress"]
+__all__ = ["ReplyProgress"]
 
 
-class AnswerProgress:
+class ReplyProgress:
     """Writes the parts of one answer, which keep the contract.
 
     It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.FinishingProgress`.
