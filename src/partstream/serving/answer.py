@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from partstream.serving.current_answer import CurrentAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
-    from partstream.serving.outgoing import Outlet
+    from partstream.serving.outgoing import ReplySink
     from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
     from partstream.thinking_memory import CallersMemory
@@ -119,7 +119,7 @@ class ProviderCall:
         model: CataloguedModel,
         asked: InboundRequest,
         reply: ReplyWriter,
-        outlet: Outlet,
+        outlet: ReplySink,
         settings: ServingSettings,
         stopped: Outcome,
         trace: AnswerTrace | None = None,

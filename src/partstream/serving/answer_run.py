@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.serving.memory import Remembered
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
-    from partstream.serving.outgoing import Outlet
+    from partstream.serving.outgoing import ReplySink
     from partstream.serving.recorded_outlet import RecordedOutlet
     from partstream.serving.replies import ReplyWriter
     from partstream.serving.requests import HTTPRequest
@@ -188,7 +188,7 @@ class ResponseRun:
         endpoint, memory, rules, settings = self.endpoint, self._state.memory, self._state.rules, self._settings
         outgoing = Outgoing(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
         recorded = self._recorded(remembered, outgoing, asked)
-        outlet: Outlet = recorded or outgoing
+        outlet: ReplySink = recorded or outgoing
         usual = Reply(self._request.request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply

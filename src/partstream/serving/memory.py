@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import RequestReferences, ServedState, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
-    from partstream.serving.outgoing import Outlet
+    from partstream.serving.outgoing import ReplySink
     from partstream.serving.stored_answers import SQLiteAnswers
 
 __all__ = ["AnswerMemory", "Remembered", "asked_of_store", "installation_secret"]
@@ -138,7 +138,7 @@ class AnswerMemory:
         return earlier
 
     def recorded(
-        self, state: ServedState, remembered: Remembered, owner: str, outlet: Outlet, *, is_stream: bool
+        self, state: ServedState, remembered: Remembered, owner: str, outlet: ReplySink, *, is_stream: bool
     ) -> RecordedOutlet:
         """An outlet that keeps the answer to a request."""
 

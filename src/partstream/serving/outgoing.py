@@ -16,7 +16,7 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["ClientTooSlowError", "Head", "Outgoing", "Outlet"]
+__all__ = ["ClientTooSlowError", "Head", "Outgoing", "ReplySink"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ClientTooSlowError(CallerError):
         self.limit = limit
 
 
-class Outlet(Protocol):
+class ReplySink(Protocol):
     """Where an answer goes: an HTTP reply, or one turn of a WebSocket."""
 
     def start(self, head: Head) -> None:

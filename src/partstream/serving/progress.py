@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
-    from partstream.serving.outgoing import Outlet
+    from partstream.serving.outgoing import ReplySink
     from partstream.serving.replies import ReplyWriter
 
 __all__ = ["ReplyProgress"]
@@ -64,7 +64,7 @@ class ReplyProgress:
     def __init__(
         self,
         reply: ReplyWriter,
-        outlet: Outlet,
+        outlet: ReplySink,
         on_failure: Callable[[BaseException], object],
         capture: AnswerCapture | None = None,
         look: Callable[[ResponsePart], object] | None = None,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import AnswerRecord
     from partstream.protocols.wire_request import WireRequest
-    from partstream.serving.outgoing import Head, Outlet
+    from partstream.serving.outgoing import Head, ReplySink
 
 __all__ = ["RecordedOutlet"]
 
@@ -42,7 +42,7 @@ class RecordedOutlet:
 
     def __init__(
         self,
-        outlet: Outlet,
+        outlet: ReplySink,
         record: AnswerRecord,
         own: WireRequest,
         *,

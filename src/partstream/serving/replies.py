@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.protocols.served_failures import ServedFailure
     from partstream.protocols.server_corners import ResponseWriterSpec, StreamForm
     from partstream.protocols.wire_request import WireEvent
-    from partstream.serving.outgoing import Outlet
+    from partstream.serving.outgoing import ReplySink
 
 __all__ = ["DocumentReply", "ReplyWriter", "StreamReply", "json_headers", "send_failure", "stream_headers"]
 
@@ -78,7 +78,7 @@ class StreamReply:
         writes: ResponseWriterSpec,
         asked: InboundRequest,
         reply: Reply,
-        outlet: Outlet,
+        outlet: ReplySink,
         request_id: str,
         form: StreamForm | None = None,
     ) -> None:
@@ -159,7 +159,7 @@ class DocumentReply:
     __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: Outlet, request_id: str
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
     ) -> None:
         self._writes = writes
         self._request_id = request_id
@@ -214,7 +214,9 @@ def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
     return (("content-type", "application/json"), ("content-length", str(len(body))))
 
 
-def send_failure(writes: ResponseWriterSpec, failure: ServedFailure, outlet: Outlet, *headers: tuple[str, str]) -> None:
+def send_failure(
+    writes: ResponseWriterSpec, failure: ServedFailure, outlet: ReplySink, *headers: tuple[str, str]
+) -> None:
     """Writes a whole reply that tells of a failure, in the wire's own words."""
     said = writes.failed(failure)
     body = dumps(said.body)
