@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from partstream.serving.outgoing import Head, Outgoing
+from partstream.serving.outgoing import BufferedReplySink, Head
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -33,13 +33,13 @@ class Socket:
 
 
 def _run(
-    act: Callable[[Outgoing, Socket], Awaitable[None]], *, direct: bool = True
+    act: Callable[[BufferedReplySink, Socket], Awaitable[None]], *, direct: bool = True
 ) -> tuple[list[tuple[str, bytes]], int]:
     """What came to the socket, and the bytes that were counted."""
 
     async def run() -> tuple[list[tuple[str, bytes]], int]:
         socket = Socket()
-        outgoing = Outgoing(socket.deliver, 100, 1_000, socket.write if direct else None)
+        outgoing = BufferedReplySink(socket.deliver, 100, 1_000, socket.write if direct else None)
         pump = asyncio.create_task(outgoing.pump())
         outgoing.start(HEAD)
         await _turns()
@@ -58,7 +58,7 @@ async def _turns() -> None:
 
 
 def test_a_part_is_written_where_it_is_reported_once_the_head_is_sent():
-    async def act(outgoing: Outgoing, socket: Socket) -> None:
+    async def act(outgoing: BufferedReplySink, socket: Socket) -> None:
         outgoing.send(b"one")
         assert socket.came[-1] == ("written", b"one")
 
@@ -66,7 +66,7 @@ def test_a_part_is_written_where_it_is_reported_once_the_head_is_sent():
 
 
 def test_without_a_way_of_its_own_everything_of_one_turn_is_one_send():
-    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
         outgoing.send(b"one ")
         outgoing.send(b"two")
         await _turns()
@@ -75,7 +75,7 @@ def test_without_a_way_of_its_own_everything_of_one_turn_is_one_send():
 
 
 def test_what_a_slow_socket_does_not_take_goes_through_the_pump_and_nothing_overtakes_it():
-    async def act(outgoing: Outgoing, socket: Socket) -> None:
+    async def act(outgoing: BufferedReplySink, socket: Socket) -> None:
         socket.takes = False
         socket.gate.clear()
         outgoing.send(b"one ")
@@ -92,7 +92,7 @@ def test_what_a_slow_socket_does_not_take_goes_through_the_pump_and_nothing_over
 
 
 def test_a_provider_that_drains_after_several_parts_has_them_sent_together_from_then_on():
-    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
         outgoing.send(b"a")
         outgoing.send(b"b")
         await outgoing.drain()
@@ -106,7 +106,7 @@ def test_a_provider_that_drains_after_several_parts_has_them_sent_together_from_
 
 
 def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
-    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
         for piece in (b"a", b"b", b"c"):
             outgoing.send(piece)
             await outgoing.drain()
@@ -118,7 +118,7 @@ def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
 def test_nothing_is_written_for_a_client_that_has_left():
     async def run() -> list[tuple[str, bytes]]:
         socket = Socket()
-        outgoing = Outgoing(socket.deliver, 100, 1_000, socket.write)
+        outgoing = BufferedReplySink(socket.deliver, 100, 1_000, socket.write)
         pump = asyncio.create_task(outgoing.pump())
         outgoing.start(HEAD)
         await _turns()

@@ -26,7 +26,7 @@ from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import failure_of
 from partstream.serving.observation import AnswerObservation
-from partstream.serving.outgoing import Head, Outgoing
+from partstream.serving.outgoing import BufferedReplySink, Head
 from partstream.serving.pulse import Pulse
 from partstream.serving.replies import DocumentReply, StreamReply
 from partstream.serving.requests import ClientLeftError
@@ -186,7 +186,7 @@ class ResponseRun:
     ) -> None:
         """Answers a request that is admitted, if anybody has to."""
         endpoint, memory, rules, settings = self.endpoint, self._state.memory, self._state.rules, self._settings
-        outgoing = Outgoing(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
+        outgoing = BufferedReplySink(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
         recorded = self._recorded(remembered, outgoing, asked)
         outlet: ReplySink = recorded or outgoing
         usual = Reply(self._request.request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
@@ -234,7 +234,9 @@ class ResponseRun:
                 reads.read(remembered.own)
             raise
 
-    def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: InboundRequest) -> RecordedOutlet | None:
+    def _recorded(
+        self, remembered: Remembered, outgoing: BufferedReplySink, asked: InboundRequest
+    ) -> RecordedOutlet | None:
         """The outlet of an answer that the store or a socket remembers."""
         state = self._state.remembering(self.endpoint)
         if state is None or not (remembered.is_kept or self._recall is not None):
@@ -245,7 +247,7 @@ class ResponseRun:
         self,
         answer: ProviderCall,
         reply: ReplyWriter,
-        outgoing: Outgoing,
+        outgoing: BufferedReplySink,
         model: CataloguedModel,
         client_leaves: Callable[[], Awaitable[None]],
         recorded: RecordedOutlet | None,
@@ -296,7 +298,7 @@ class ResponseRun:
 
     # ---- what is known of it ----
 
-    def _observe(self, end: AnswerEnd, reply: ReplyWriter, outgoing: Outgoing, model: CataloguedModel) -> None:
+    def _observe(self, end: AnswerEnd, reply: ReplyWriter, outgoing: BufferedReplySink, model: CataloguedModel) -> None:
         finish, first = end.finish, end.first_part_at
         observation = replace(
             self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
@@ -381,7 +383,7 @@ class ResponseRun:
 async def _watch(
     client_leaves: Callable[[], Awaitable[None]],
     answer: ProviderCall,
-    outgoing: Outgoing,
+    outgoing: BufferedReplySink,
     recorded: RecordedOutlet | None,
 ) -> None:
     """Cancels the provider as soon as the client leaves."""
@@ -389,7 +391,7 @@ async def _watch(
     _leave(answer, outgoing, recorded)
 
 
-def _leave(answer: ProviderCall, outgoing: Outgoing, recorded: RecordedOutlet | None) -> None:
+def _leave(answer: ProviderCall, outgoing: BufferedReplySink, recorded: RecordedOutlet | None) -> None:
     if recorded is not None:
         recorded.cancel()
     answer.cancel()

@@ -16,7 +16,7 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["ClientTooSlowError", "Head", "Outgoing", "ReplySink"]
+__all__ = ["BufferedReplySink", "ClientTooSlowError", "Head", "ReplySink"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ReplySink(Protocol):
         ...
 
 
-class Outgoing:
+class BufferedReplySink:
     """An outlet that a task of its own empties: see :meth:`pump`.
 
     Args:

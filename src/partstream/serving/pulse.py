@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.serving.outgoing import Outgoing
+    from partstream.serving.outgoing import BufferedReplySink
     from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
 
@@ -26,7 +26,7 @@ class Pulse:
 
     __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
 
-    def __init__(self, reply: ReplyWriter, outgoing: Outgoing, settings: ServingSettings) -> None:
+    def __init__(self, reply: ReplyWriter, outgoing: BufferedReplySink, settings: ServingSettings) -> None:
         self._reply = reply
         self._outgoing = outgoing
         self._settings = settings
