@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.outgoing import ReplySink
-    from partstream.serving.recorded_outlet import RecordedOutlet
+    from partstream.serving.recorded_outlet import RecordingReplySink
     from partstream.serving.replies import ReplyWriter
     from partstream.serving.requests import HTTPRequest
     from partstream.serving.state import ServerState
@@ -236,7 +236,7 @@ class ResponseRun:
 
     def _recorded(
         self, remembered: Remembered, outgoing: BufferedReplySink, asked: InboundRequest
-    ) -> RecordedOutlet | None:
+    ) -> RecordingReplySink | None:
         """The outlet of an answer that the store or a socket remembers."""
         state = self._state.remembering(self.endpoint)
         if state is None or not (remembered.is_kept or self._recall is not None):
@@ -250,7 +250,7 @@ class ResponseRun:
         outgoing: BufferedReplySink,
         model: CataloguedModel,
         client_leaves: Callable[[], Awaitable[None]],
-        recorded: RecordedOutlet | None,
+        recorded: RecordingReplySink | None,
         *,
         generates: bool,
     ) -> None:
@@ -384,14 +384,14 @@ async def _watch(
     client_leaves: Callable[[], Awaitable[None]],
     answer: ProviderCall,
     outgoing: BufferedReplySink,
-    recorded: RecordedOutlet | None,
+    recorded: RecordingReplySink | None,
 ) -> None:
     """Cancels the provider as soon as the client leaves."""
     await client_leaves()
     _leave(answer, outgoing, recorded)
 
 
-def _leave(answer: ProviderCall, outgoing: BufferedReplySink, recorded: RecordedOutlet | None) -> None:
+def _leave(answer: ProviderCall, outgoing: BufferedReplySink, recorded: RecordingReplySink | None) -> None:
     if recorded is not None:
         recorded.cancel()
     answer.cancel()

@@ -12,7 +12,7 @@ from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.access_token import kept_token
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
-from partstream.serving.recorded_outlet import RecordedOutlet
+from partstream.serving.recorded_outlet import RecordingReplySink
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -84,7 +84,7 @@ class AnswerMemory:
     def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
         self.store = store
         self.secret = secret
-        self.running: dict[tuple[str, str], RecordedOutlet] = {}
+        self.running: dict[tuple[str, str], RecordingReplySink] = {}
 
     async def remembered(
         self,
@@ -139,7 +139,7 @@ class AnswerMemory:
 
     def recorded(
         self, state: ServedState, remembered: Remembered, owner: str, outlet: ReplySink, *, is_stream: bool
-    ) -> RecordedOutlet:
+    ) -> RecordingReplySink:
         """An outlet that keeps the answer to a request."""
 
         async def keep(answer: StoredAnswer | None) -> None:
@@ -156,7 +156,7 @@ class AnswerMemory:
             if remembered.is_kept:
                 self.running[owner, answer_id] = recorded
 
-        recorded = RecordedOutlet(
+        recorded = RecordingReplySink(
             outlet, state.record(_FRAME_BYTES), remembered.own, is_stream=is_stream, on_begin=begin, on_end=keep
         )
         return recorded

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.outgoing import Head, ReplySink
 
-__all__ = ["RecordedOutlet"]
+__all__ = ["RecordingReplySink"]
 
 _GOOD: range = range(200, 300)
 
 
-class RecordedOutlet:
+class RecordingReplySink:
     """See :class:`partstream.serving.outgoing.Outlet`.
 
     Args:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.answer_run import Deliver
     from partstream.serving.memory import AnswerMemory
-    from partstream.serving.recorded_outlet import RecordedOutlet
+    from partstream.serving.recorded_outlet import RecordingReplySink
 
 __all__ = ["FrameReplay", "stored_reply"]
 
@@ -33,7 +33,7 @@ class FrameReplay:
     """
 
     def __init__(
-        self, frames: Sequence[bytes], running: RecordedOutlet | None, first: int, writes: ResponseWriterSpec
+        self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: ResponseWriterSpec
     ) -> None:
         self.content_type = writes.content_type
         self._frames = frames
@@ -94,7 +94,7 @@ async def stored_reply(
 
 
 async def _chain(
-    memory: AnswerMemory, owner: str, answer_id: str, running: RecordedOutlet | None
+    memory: AnswerMemory, owner: str, answer_id: str, running: RecordingReplySink | None
 ) -> Sequence[StoredAnswer]:
     if running is not None:
         now = running.now()
