@@ -27,7 +27,7 @@ from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import failure_of
 from partstream.serving.observation import AnswerObservation
 from partstream.serving.outgoing import BufferedReplySink, Head
-from partstream.serving.pulse import Pulse
+from partstream.serving.pulse import KeepAlive
 from partstream.serving.replies import DocumentReply, StreamReply
 from partstream.serving.requests import ClientLeftError
 
@@ -256,7 +256,7 @@ class ResponseRun:
     ) -> None:
         loop = asyncio.get_running_loop()
         watcher = loop.create_task(_watch(client_leaves, answer, outgoing, recorded))
-        pulse = Pulse(reply, outgoing, self._settings)
+        pulse = KeepAlive(reply, outgoing, self._settings)
         limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
         if generates:
             answer.start()

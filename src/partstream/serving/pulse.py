@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
 
-__all__ = ["Pulse"]
+__all__ = ["KeepAlive"]
 
 
-class Pulse:
+class KeepAlive:
     """One timer for one answer, not one for each event.
 
     Args:
