@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.serving.outgoing import ReplySink
     from partstream.serving.recorded_outlet import RecordingReplySink
     from partstream.serving.replies import ReplyWriter
-    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.requests import RequestHead
     from partstream.serving.state import ServerState
     from partstream.thinking_memory import CallersMemory
 
@@ -85,7 +85,7 @@ class ResponseRun:
         self,
         state: ServerState,
         endpoint: Endpoint,
-        request: HTTPRequest,
+        request: RequestHead,
         recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
     ) -> None:
         self.endpoint = endpoint

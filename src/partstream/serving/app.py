@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation, StartTrace
     from partstream.serving.owner_routes import OwnerHandler
-    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.requests import RequestHead
 
 __all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app", "named_providers"]
 
@@ -228,7 +228,7 @@ class ServingApp:
         await lifetimes.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, request: HTTPRequest, receive: Receive, send: Send) -> None:
+    async def _serve(self, request: RequestHead, receive: Receive, send: Send) -> None:
         if request.path in (HEALTH, READINESS):
             await self._tell_health(request, send)
             return
@@ -250,7 +250,7 @@ class ServingApp:
         finally:
             state.requests -= 1
 
-    async def _tell_health(self, request: HTTPRequest, send: Send) -> None:
+    async def _tell_health(self, request: RequestHead, send: Send) -> None:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
         is_well = request.path == HEALTH or self._state.is_ready
         body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})

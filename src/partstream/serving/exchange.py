@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.serving.authentication import Caller
     from partstream.serving.outgoing import Head
     from partstream.serving.owner_routes import OwnerRoute
-    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.requests import RequestHead
     from partstream.serving.routes import Route
     from partstream.serving.state import ServerState
 
@@ -54,7 +54,7 @@ class RequestHandler:
         send: ASGI's own.
     """
 
-    def __init__(self, state: ServerState, request: HTTPRequest, receive: Receive, send: Send) -> None:
+    def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
         self._state = state
         self._request = request
         self._receive = receive

@@ -11,7 +11,7 @@ from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.asgi import Receive
-    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.requests import RequestHead
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["RequestBody"]
@@ -36,7 +36,7 @@ class RequestBody:
 
     __slots__ = ("_is_whole", "_receive", "_request", "_settings", "_size")
 
-    def __init__(self, request: HTTPRequest, receive: Receive, settings: ServingSettings) -> None:
+    def __init__(self, request: RequestHead, receive: Receive, settings: ServingSettings) -> None:
         self._request = request
         self._receive = receive
         self._settings = settings

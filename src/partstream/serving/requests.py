@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "WRITE_EXTENSION",
     "ClientLeftError",
-    "HTTPRequest",
+    "RequestHead",
     "json_object",
     "leaving",
     "path_of",
@@ -37,7 +37,7 @@ class ClientLeftError(PartstreamError):
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRequest:
+class RequestHead:
     """A request without its body.
 
     Attributes:
@@ -60,11 +60,11 @@ class HTTPRequest:
     write: Callable[[bytes], bool] | None = None
 
 
-def request_of(scope: Scope, request_id: str) -> HTTPRequest:
+def request_of(scope: Scope, request_id: str) -> RequestHead:
     """The request of a scope of ASGI."""
     query = scope.get("query_string", b"").decode("latin-1")
     has_connection = str(scope.get("http_version", "1.1")).startswith("1")
-    return HTTPRequest(
+    return RequestHead(
         scope.get("method", "GET"),
         path_of(scope),
         query,

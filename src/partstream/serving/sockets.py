@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.outgoing import Head
-    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.requests import RequestHead
     from partstream.serving.state import ServerState
 
 __all__ = ["SocketExchange"]
@@ -56,7 +56,7 @@ class SocketExchange:
         send: ASGI's own.
     """
 
-    def __init__(self, state: ServerState, request: HTTPRequest, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, state: ServerState, request: RequestHead, scope: Scope, receive: Receive, send: Send) -> None:
         self._state = state
         self._request = request
         self._can_refuse = _REFUSES in (scope.get("extensions") or {})
