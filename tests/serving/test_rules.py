@@ -11,7 +11,7 @@ from partstream.outputs import Reply
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.registry import loadable_protocols
 from partstream.serving.app import ServingApp
-from partstream.serving.rules import ServingRules
+from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ScriptedProvider
 from serving.asgi import ask
@@ -42,7 +42,7 @@ async def parrot(messages, options):
 
 def server(provider=None, **rules):
     protocols = loadable_protocols()[0].values()
-    return ServingApp(provider or Open(), ServingSettings(), protocols, ServingRules(**rules))
+    return ServingApp(provider or Open(), ServingSettings(), protocols, ServerOverrides(**rules))
 
 
 def answered(application, wire, model="text", **more):

@@ -25,7 +25,7 @@ from partstream.serving.exchange import RequestHandler
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler
 from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
-from partstream.serving.rules import ServingRules
+from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
 from partstream.serving.sockets import SocketExchange
 from partstream.serving.state import ServerState
@@ -87,7 +87,7 @@ class ServingApp:
         providers: Providers,
         settings: ServingSettings,
         protocols: Iterable[Protocol] | None = None,
-        rules: ServingRules = ServingRules(),  # noqa: B008 - immutable
+        rules: ServerOverrides = ServerOverrides(),  # noqa: B008 - immutable
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
         self._state = ServerState(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)

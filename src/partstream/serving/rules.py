@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.endpoints import Endpoint
 
-__all__ = ["ServingRules"]
+__all__ = ["ServerOverrides"]
 
 
 @dataclass(frozen=True, slots=True)
-class ServingRules:
+class ServerOverrides:
     """The rules of a server beyond its settings; without any it is as lenient as its clients need.
 
     Attributes:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
-    from partstream.serving.rules import ServingRules
+    from partstream.serving.rules import ServerOverrides
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["ServerState"]
@@ -76,7 +76,7 @@ class ServerState:
         settings: ServingSettings,
         protocols: Iterable[Protocol],
         pages: Iterable[str],
-        rules: ServingRules,
+        rules: ServerOverrides,
     ) -> None:
         endpoints = endpoints_of(protocols)
         corners = [one.writes for one in endpoints.values()]

@@ -14,7 +14,7 @@ from partstream.json_codec import dumps
 from partstream.loopback.host import Host
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
-from partstream.serving.rules import ServingRules
+from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
 from partstream.testing.admission import Admission, Performance, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
@@ -110,7 +110,7 @@ class ReplayUpstream:
             ReplayProvider(),
             ServingSettings(token=None if token is None else Secret(token), **_PATIENT),
             [one for name, one in known.items() if protocols is None or name in protocols],
-            ServingRules(admit=self._admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
+            ServerOverrides(admit=self._admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
         )
         self._exchanges = Exchanges(_SECRET_HEADERS)
         self._application = ReplayLayer(serving, self._exchanges)
