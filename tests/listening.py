@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from partstream.asgi import Application, Receive, Scope
 from partstream.asgi import Send as SendMessage
-from partstream.loopback.connection import HTTPRequest, Limits, ServerConnection
+from partstream.loopback.connection import Limits, LoopbackRequest, ServerConnection
 from partstream.testing.exchanges import Delivery
 from partstream.testing.stage import Stage, watch
 from partstream.testing.steps import Step
@@ -28,7 +28,7 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
         yield url
 
 
-async def deliver(connection: ServerConnection, request: HTTPRequest, steps: Iterable[Step]) -> None:
+async def deliver(connection: ServerConnection, request: LoopbackRequest, steps: Iterable[Step]) -> None:
     """Answers the request that was read last with these steps."""
     await connection.answer(request, application_of(steps))
 

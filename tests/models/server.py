@@ -9,7 +9,7 @@ from typing import Any
 
 from listening import deliver, listening
 from models.lists import as_bytes
-from partstream.loopback.connection import HTTPRequest, ServerConnection
+from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
@@ -33,7 +33,7 @@ class ModelServer:
     documents: dict[str, Any]
     statuses: dict[str, int] = field(default_factory=dict)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
-    requests: list[HTTPRequest] = field(default_factory=list)
+    requests: list[LoopbackRequest] = field(default_factory=list)
     most_at_once: int = 0
     url: str = ""
     _at_once: int = 0
@@ -41,7 +41,7 @@ class ModelServer:
     def paths(self) -> list[str]:
         return [request.path for request in self.requests]
 
-    async def reply(self, request: HTTPRequest) -> tuple[Step, ...]:
+    async def reply(self, request: LoopbackRequest) -> tuple[Step, ...]:
         self.requests.append(request)
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
@@ -56,7 +56,7 @@ class ModelServer:
             return document(status, b'{"error":{"message":"no"}}')
         return self._document(request)
 
-    def _document(self, request: HTTPRequest) -> tuple[Step, ...]:
+    def _document(self, request: LoopbackRequest) -> tuple[Step, ...]:
         value = self.documents[self._target(request)]
         if isinstance(value, Callable):
             value = value(request.body)
@@ -66,7 +66,7 @@ class ModelServer:
             return document(304, b"", headers=[("etag", etag)])[::2]
         return document(200, body, headers=[("etag", etag)])
 
-    def _target(self, request: HTTPRequest) -> str:
+    def _target(self, request: LoopbackRequest) -> str:
         """What is asked for: the path with its query where something of its own stands there, else the path."""
         whole = f"{request.path}?{request.query}"
         return whole if whole in self.documents or whole in self.statuses else request.path

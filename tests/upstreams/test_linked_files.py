@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from listening import deliver, listening
-from partstream.loopback.connection import HTTPRequest, ServerConnection
+from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.outputs import FileMode, StreamOptions
 from partstream.parts import DataPart, TextPart
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
@@ -24,9 +24,9 @@ KEY = "planted-key-1234567890"
 
 
 @asynccontextmanager
-async def served(routes: dict[str, Iterable[Step]]) -> AsyncIterator[tuple[str, list[HTTPRequest]]]:
+async def served(routes: dict[str, Iterable[Step]]) -> AsyncIterator[tuple[str, list[LoopbackRequest]]]:
     """A real server with a reply for each path; yields its URL and the requests that came."""
-    requests: list[HTTPRequest] = []
+    requests: list[LoopbackRequest] = []
 
     async def serve(connection: ServerConnection) -> None:
         while (request := await connection.next_request()) is not None:

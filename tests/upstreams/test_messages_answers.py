@@ -15,7 +15,7 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
-from partstream.loopback.connection import HTTPRequest
+from partstream.loopback.connection import LoopbackRequest
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.errors import ERRORS
@@ -52,7 +52,9 @@ def _sent(data: bytes) -> tuple[Step, ...]:
 class _Answered:
     """What came of a request, and the bodies that the server got."""
 
-    def __init__(self, outputs: list[StreamOutput], error: UpstreamError | None, requests: list[HTTPRequest]) -> None:
+    def __init__(
+        self, outputs: list[StreamOutput], error: UpstreamError | None, requests: list[LoopbackRequest]
+    ) -> None:
         self.outputs = outputs
         self.error = error
         self.bodies = [json.loads(request.body) for request in requests]

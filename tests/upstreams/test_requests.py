@@ -23,7 +23,7 @@ from partstream import (
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import read_marker
 from partstream.errors import UpstreamHTTPError
-from partstream.loopback.connection import HTTPRequest
+from partstream.loopback.connection import LoopbackRequest
 from partstream.testing.steps import Step, document
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of
 
@@ -111,7 +111,7 @@ def replayed(number: int) -> dict[str, Any]:
     return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": f"secret {number}"}
 
 
-def bodies(requests: list[HTTPRequest]) -> list[dict[str, Any]]:
+def bodies(requests: list[LoopbackRequest]) -> list[dict[str, Any]]:
     found = [json.loads(request.body) for request in requests]
     for body in found:
         validate_request(body)

@@ -19,7 +19,7 @@ from partstream import (
     TextPart,
 )
 from partstream.errors import LanguageModelError
-from partstream.loopback.connection import HTTPRequest, ServerConnection
+from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step
@@ -101,12 +101,12 @@ async def replay(fault: str | None = None, **settings: Any) -> AsyncIterator[tup
 
 
 @asynccontextmanager
-async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[HTTPRequest]]]:
+async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[LoopbackRequest]]]:
     """A real server that answers its requests with the replies in order, the last one again and again.
 
     Yields its URL and the requests that came.
     """
-    requests: list[HTTPRequest] = []
+    requests: list[LoopbackRequest] = []
 
     async def serve(connection: ServerConnection) -> None:
         while (request := await connection.next_request()) is not None:

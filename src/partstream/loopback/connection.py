@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BREAK_OFF",
     "BadHTTPRequestError",
-    "HTTPRequest",
     "Limits",
+    "LoopbackRequest",
     "ServerConnection",
     "receiving",
 ]
@@ -74,7 +74,7 @@ class BadHTTPRequestError(PartstreamError):
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRequest:
+class LoopbackRequest:
     """An HTTP request; header names in lower case, path and query without the question mark."""
 
     method: str
@@ -96,7 +96,7 @@ class ServerConnection:
         # drain() then waits until the kernel has the last byte, so that a reset loses nothing that was sent before it.
         writer.transport.set_write_buffer_limits(high=0)
 
-    async def next_request(self) -> HTTPRequest | None:
+    async def next_request(self) -> LoopbackRequest | None:
         """The next request; None if the client closed the connection or leaves it idle.
 
         Raises:
@@ -119,7 +119,7 @@ class ServerConnection:
         except ConnectionError:
             return None
 
-    async def _read_request(self) -> HTTPRequest | None:
+    async def _read_request(self) -> LoopbackRequest | None:
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -138,7 +138,7 @@ class ServerConnection:
         if not isinstance(event, h11.EndOfMessage):
             return None
         path, _, query = head.target.decode("latin-1").partition("?")
-        return HTTPRequest(head.method.decode("latin-1"), path, headers, bytes(body), query)
+        return LoopbackRequest(head.method.decode("latin-1"), path, headers, bytes(body), query)
 
     def _refuse_large_body(self, size: int) -> None:
         limit = self._limits.body_bytes
@@ -153,7 +153,7 @@ class ServerConnection:
             self._http.receive_data(await self._reader.read(_READ_SIZE))
         return event
 
-    async def answer(self, request: HTTPRequest, application: Application) -> None:
+    async def answer(self, request: LoopbackRequest, application: Application) -> None:
         """Has the application answer the request that was read last; returns when the application does.
 
         An application that ends before its reply does leaves a connection that cannot be used again.
@@ -277,7 +277,7 @@ def _refuse_framing(headers: Mapping[str, str], version: bytes) -> None:
         raise BadHTTPRequestError(400, "got Transfer-Encoding in HTTP/1.0, expected Content-Length")
 
 
-def _scope(request: HTTPRequest) -> Scope:
+def _scope(request: LoopbackRequest) -> Scope:
     """The request as ASGI has it."""
     return {
         "type": "http",

@@ -12,7 +12,7 @@ from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
-from partstream.loopback.connection import HTTPRequest
+from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.protocol import KeyKind
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
@@ -199,7 +199,7 @@ def test_the_header_says_of_each_key_what_it_is():
     run(test())
 
 
-def _authorization(request: HTTPRequest) -> tuple[str | None, str | None]:
+def _authorization(request: LoopbackRequest) -> tuple[str | None, str | None]:
     return request.headers.get("authorization"), request.headers.get("ai-gateway-auth-method")
 
 
