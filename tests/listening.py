@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from partstream.asgi import Application, Receive, Scope
 from partstream.asgi import Send as SendMessage
-from partstream.loopback.connection import Limits, LoopbackRequest, ServerConnection
+from partstream.loopback.connection import LoopbackLimits, LoopbackRequest, ServerConnection
 from partstream.testing.exchanges import Delivery
 from partstream.testing.stage import Stage, watch
 from partstream.testing.steps import Step
@@ -22,7 +22,7 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
     """
 
     async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await serve(ServerConnection(reader, writer, Limits()))
+        await serve(ServerConnection(reader, writer, LoopbackLimits()))
 
     async with accepting(serve_one) as url:
         yield url

@@ -16,7 +16,7 @@ from partstream.conformance.driving import Limits
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.extras import to_install
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PARROT = str(EXAMPLES / "providers" / "parrot.py")

@@ -5,10 +5,11 @@ import json
 
 import pytest
 
-from partstream.testing import Limits, Outcome
+from partstream.testing import LoopbackLimits
+from partstream.testing.exchanges import Outcome
 from testing.clients import body, raw_chunks, raw_exchange, raw_request, run
 
-SMALL = Limits(header_bytes=1000, body_bytes=1000, request_seconds=0.1)
+SMALL = LoopbackLimits(header_bytes=1000, body_bytes=1000, request_seconds=0.1)
 
 
 def _reply(data):

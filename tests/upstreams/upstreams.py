@@ -21,8 +21,8 @@ from partstream import (
 from partstream.errors import LanguageModelError
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.protocols.registry import DEFAULT_PROTOCOL
-from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step
+from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger.ledger import Ledger
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
 

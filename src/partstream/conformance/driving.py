@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from partstream.outputs import Finish
     from partstream.parts import MessagePart
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.testing import ReplayUpstream
+    from partstream.testing.upstream import ReplayUpstream
 
-__all__ = ["Limits", "Request", "drive", "upstream_replies"]
+__all__ = ["LoopbackLimits", "Request", "drive", "upstream_replies"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
 from partstream.inspector.gate import PAGE, Asking, Refusal, refusal_of
 from partstream.json_codec import dumps
-from partstream.loopback import Host, Limits
+from partstream.loopback.connection import LoopbackLimits
+from partstream.loopback.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -37,7 +38,7 @@ IDLE_SECONDS: Final = 30 * 60.0
 _PULSE_SECONDS: Final = 15.0
 _FAREWELL_SECONDS: Final = 1.0
 _MOST_CONNECTIONS: Final = 32
-_LIMITS: Final = Limits(header_bytes=16 * 1024, body_bytes=64 * 1024, request_seconds=30.0)
+_LIMITS: Final = LoopbackLimits(header_bytes=16 * 1024, body_bytes=64 * 1024, request_seconds=30.0)
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"frame-ancestors 'none'"),  # the page itself has the rest, which a file needs too

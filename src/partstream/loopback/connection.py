@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BREAK_OFF",
     "BadHTTPRequestError",
-    "Limits",
+    "LoopbackLimits",
     "LoopbackRequest",
     "ServerConnection",
     "receiving",
@@ -45,7 +45,7 @@ _READ_SIZE: Final = 65536
 _LINGER_SECONDS: Final = 1.0
 
 
-class Limits(NamedTuple):
+class LoopbackLimits(NamedTuple):
     """The limits of a connection.
 
     Attributes:
@@ -87,7 +87,7 @@ class LoopbackRequest:
 class ServerConnection:
     """The server's end of one connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: LoopbackLimits) -> None:
         self._reader = reader
         self._writer = writer
         self._limits = limits

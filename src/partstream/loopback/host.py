@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from partstream.errors import CallerError
-from partstream.loopback.connection import BadHTTPRequestError, Limits, ServerConnection
+from partstream.loopback.connection import BadHTTPRequestError, LoopbackLimits, ServerConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +36,13 @@ class Host:
         application: Application,
         refusal: Callable[[int, str], bytes],
         port: int = 0,
-        limits: Limits | None = None,
+        limits: LoopbackLimits | None = None,
         connections: int | None = None,
     ) -> None:
         self._application = application
         self._refusal = refusal
         self._port = port
-        self._limits = limits or Limits()
+        self._limits = limits or LoopbackLimits()
         self._most_connections = connections
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.loopback.connection import Limits
+from partstream.loopback.connection import LoopbackLimits
 from partstream.loopback.host import Host
 from partstream.recorder.admission import refusal_body, refusal_of
 from partstream.recorder.forwarded_headers import request_fields
@@ -51,7 +51,7 @@ class RecordingProxy:
         self._watch = watch
         self._numbers = 0
         self._host = Host(
-            self._answer, lambda status, message: refusal_body(message), port, Limits(body_bytes=largest_body)
+            self._answer, lambda status, message: refusal_body(message), port, LoopbackLimits(body_bytes=largest_body)
         )
 
     @property

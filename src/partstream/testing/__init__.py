@@ -1,13 +1,13 @@
 """A real model server with selectable answers and faults, for tests, the demo and the development of providers."""
 
-from partstream.loopback.connection import Limits
+from partstream.loopback.connection import LoopbackLimits
 from partstream.testing.admission import Performance
-from partstream.testing.exchanges import Outcome
+from partstream.testing.exchanges import Outcome, ReceivedRequest, ServedExchange
 from partstream.testing.scripted import ScriptedProvider
-from partstream.testing.upstream import ReceivedRequest, ReplayUpstream, ServedExchange
+from partstream.testing.upstream import ReplayUpstream
 
 __all__ = [
-    "Limits",
+    "LoopbackLimits",
     "Outcome",
     "Performance",
     "ReceivedRequest",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from partstream.asgi import Application
     from partstream.bundles.exchange import RecordedExchange
     from partstream.events import Event
-    from partstream.loopback.connection import Limits
+    from partstream.loopback.connection import LoopbackLimits
     from partstream.outputs import InboundRequest
 
 __all__ = ["Performance", "ReceivedRequest", "ReplayUpstream", "ServedExchange"]
@@ -100,7 +100,7 @@ class ReplayUpstream:
         pace: float = 0.0,
         fault: str | None = None,
         token: str | None = None,
-        limits: Limits | None = None,
+        limits: LoopbackLimits | None = None,
         protocols: Collection[str] | None = None,
         bills_cache: bool = False,
     ) -> None:
