@@ -7,7 +7,7 @@ from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import ModelOverride, ModelSelection, OfferedModel, offered_models
 from partstream.models.identity import ModelIdentity, parse_identity
 from partstream.models.information import information_of
-from partstream.models.limits import LimitPolicy, Limits, LimitSettings, limits_of
+from partstream.models.limits import LimitPolicy, LimitSettings, ModelLimits, limits_of
 from partstream.models.records import Fact, ModelRecord, Pricing, Source
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "FetchResponse",
     "LimitPolicy",
     "LimitSettings",
-    "Limits",
     "ModelDiscovery",
     "ModelIdentity",
+    "ModelLimits",
     "ModelOverride",
     "ModelRecord",
     "ModelSelection",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from partstream.models.filters import OfferedModel
-    from partstream.models.limits import Limits, LimitSettings
+    from partstream.models.limits import LimitSettings, ModelLimits
     from partstream.models.records import ModelRecord, Pricing
 
 __all__ = ["capabilities_of", "information_of", "summary_of"]
@@ -78,7 +78,7 @@ def _price(pricing: Pricing) -> str:
     return " / ".join(_dollars(price) for price in (pricing.input, pricing.output) if price is not None)
 
 
-def _tooltip(record: ModelRecord, limits: Limits) -> str:
+def _tooltip(record: ModelRecord, limits: ModelLimits) -> str:
     """The model's facts, with the source of every number."""
     tools, images = capabilities_of(record)
     lines = [
@@ -98,7 +98,7 @@ def _yes(fact: Fact[bool]) -> str:
     return ("yes" if fact.value else "no") + (" (assumed)" if fact.source is Source.DEFAULT else "")
 
 
-def _extra(model: OfferedModel, limits: Limits) -> dict[str, Any]:
+def _extra(model: OfferedModel, limits: ModelLimits) -> dict[str, Any]:
     record = model.record
     extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
     if limits.context_window is not None:
@@ -126,7 +126,7 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
     return costs
 
 
-def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
+def _choices(record: ModelRecord, limits: ModelLimits) -> dict[str, Any]:
     """The choices that a person has for each request, under the names that Copilot itself uses."""
     choices: dict[str, Any] = {}
     efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
@@ -157,7 +157,7 @@ def _usual_effort(record: ModelRecord, efforts: tuple[str, ...]) -> str:
     return usual if usual in efforts else efforts[0]
 
 
-def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:
+def _context_sizes(record: ModelRecord, limits: ModelLimits) -> list[int]:
     """The prompt sizes at which the price changes; empty if it does not."""
     start = record.pricing.value.long_context_from if record.pricing is not None else None
     most = limits.max_input_tokens.value

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.models.records import ModelRecord
 
-__all__ = ["LimitPolicy", "LimitSettings", "Limits", "limits_of"]
+__all__ = ["LimitPolicy", "LimitSettings", "ModelLimits", "limits_of"]
 
 
 class LimitPolicy(Choice):
@@ -58,7 +58,7 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ModelLimits:
     """The limits of one model, each with its source.
 
     Attributes:
@@ -72,20 +72,20 @@ class Limits:
     context_window: Fact[int] | None
 
 
-def limits_of(record: ModelRecord, settings: LimitSettings) -> Limits:
+def limits_of(record: ModelRecord, settings: LimitSettings) -> ModelLimits:
     """The limits of a model; every number is at least 1."""
     window = record.context_window
     output = _output(record, settings)
     if window is None:
         declared = record.max_input_tokens
         assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
-        return Limits(declared or assumed, output, None)
+        return ModelLimits(declared or assumed, output, None)
     tokens = max(1, _TOKENS[settings.policy](window.value, output.value, settings))
     field = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
     prompt = Fact(tokens, window.source, field)
     if record.max_input_tokens is not None:
         prompt = _within(record.max_input_tokens, prompt)
-    return Limits(prompt, output, window)
+    return ModelLimits(prompt, output, window)
 
 
 def _output(record: ModelRecord, settings: LimitSettings) -> Fact[int]:
