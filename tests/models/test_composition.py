@@ -5,7 +5,7 @@ import pytest
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
 from partstream.models.composition import compose, list_question
-from partstream.models.kept_answers import Answer
+from partstream.models.kept_answers import CachedAnswer
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 
@@ -13,7 +13,7 @@ CLAUDE = "anthropic/claude-sonnet-4.5"
 def composed(base_path: str, *answers: tuple[str, object], is_wanted=lambda model_id: True):
     listed, *others = answers
     known = {list_question(base_path).key: listed[1], **dict(others)}
-    return compose({key: Answer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
+    return compose({key: CachedAnswer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
 
 
 PATHS = {

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from partstream.models.disk_cache import DiskCache
-from partstream.models.kept_answers import Answer
+from partstream.models.kept_answers import CachedAnswer
 from partstream.user_folders import CACHE
 
-ANSWERS = {"/v1/models": Answer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": Answer(None, 2.0)}
+ANSWERS = {"/v1/models": CachedAnswer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": CachedAnswer(None, 2.0)}
 
 
 def test_what_is_saved_is_loaded_again(tmp_path: Path):
@@ -61,7 +61,7 @@ def test_an_answer_with_an_infinite_number_is_not_stored_and_the_log_says_so(
 ):
     cache = DiskCache(tmp_path, "upstream")
     cache.save(ANSWERS)
-    cache.save({"/v1/models": Answer({"data": [{"id": "a", "context_length": float("inf")}]}, 2.0)})
+    cache.save({"/v1/models": CachedAnswer({"data": [{"id": "a", "context_length": float("inf")}]}, 2.0)})
     assert cache.load() == ANSWERS
     assert "the list of models is not stored" in caplog.text
 

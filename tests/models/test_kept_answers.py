@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.models.kept_answers import Answer, answers_from_json, answers_to_json
+from partstream.models.kept_answers import CachedAnswer, answers_from_json, answers_to_json
 
 DOCUMENTS = st.none() | st.dictionaries(st.text(max_size=5), st.integers(), max_size=3)
-ANSWERS = st.builds(Answer, DOCUMENTS, st.floats(0, 2e9), st.none() | st.text(max_size=5))
+ANSWERS = st.builds(CachedAnswer, DOCUMENTS, st.floats(0, 2e9), st.none() | st.text(max_size=5))
 
 
 @given(st.dictionaries(st.text(max_size=10), ANSWERS, max_size=5))
@@ -30,7 +30,7 @@ def test_what_was_not_written_by_us_is_refused(value):
 
 
 def test_only_the_newest_answers_are_kept():
-    answers = {str(number): Answer(None, float(number)) for number in range(2100)}
+    answers = {str(number): CachedAnswer(None, float(number)) for number in range(2100)}
     kept = answers_from_json(answers_to_json(answers))
     assert len(kept) == 2000
     assert "99" not in kept
@@ -42,4 +42,4 @@ FRESH = {"now": (100.0, True), "young": (109.9, True), "old": (110.0, False), "f
 
 @pytest.mark.parametrize(("now", "expected"), FRESH.values(), ids=FRESH)
 def test_an_answer_is_fresh_for_a_while(now, expected):
-    assert Answer(None, 100.0).is_fresh(now, 10.0) is expected
+    assert CachedAnswer(None, 100.0).is_fresh(now, 10.0) is expected

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.models.catalogue import Catalogue
-    from partstream.models.kept_answers import Answer
+    from partstream.models.kept_answers import CachedAnswer
     from partstream.models.records import Fact, ModelRecord
 
 __all__ = [
@@ -100,13 +100,13 @@ def list_questions(
     return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
 
 
-def has_list(answers: Mapping[str, Answer], questions: Iterable[FactRequest]) -> bool:
+def has_list(answers: Mapping[str, CachedAnswer], questions: Iterable[FactRequest]) -> bool:
     """Whether one of the lists has an answer."""
     return any(_document(answers, question) is not None for question in questions)
 
 
 def compose(
-    answers: Mapping[str, Answer],
+    answers: Mapping[str, CachedAnswer],
     base_path: str,
     is_wanted: Callable[[str], bool],
     further_lists: Iterable[str] = (),
@@ -150,13 +150,13 @@ def compose(
     return Composition(tuple(records), tuple(questions), tuple(problems))
 
 
-def _document(answers: Mapping[str, Answer], question: FactRequest) -> object | None:
+def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> object | None:
     answer = answers.get(question.key)
     return None if answer is None else answer.document
 
 
 def _with_further(
-    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, Answer], problems: list[str]
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
 ) -> Catalogue:
     """The list with the facts that it lacks about its models and that a further list has."""
     document = _document(answers, question)
@@ -196,7 +196,7 @@ def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]
 
 
 def _windows(
-    questions: Iterable[FactRequest], answers: Mapping[str, Answer], problems: list[str]
+    questions: Iterable[FactRequest], answers: Mapping[str, CachedAnswer], problems: list[str]
 ) -> Mapping[str, Fact[int]]:
     """The windows of the models that are loaded, by their ids."""
     windows: dict[str, Fact[int]] = {}
@@ -209,7 +209,7 @@ def _windows(
 
 
 def _with_native(
-    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, Answer], problems: list[str]
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
 ) -> Catalogue:
     answer = answers.get(question.key)
     if answer is None or answer.document is None:
@@ -234,7 +234,7 @@ def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> Fa
 
 
 def _with_details(
-    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, Answer], problems: list[str]
+    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, CachedAnswer], problems: list[str]
 ) -> ModelRecord | None:
     """The record with the details of the model; None if the model is not a language model."""
     answer = answers.get(question.key) if question is not None else None

@@ -20,7 +20,7 @@ from partstream.errors import (
 )
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.composition import MODELS_PATH, compose, has_list, list_questions
-from partstream.models.kept_answers import Answer, Answers
+from partstream.models.kept_answers import Answers, CachedAnswer
 from partstream.models.paging import MOST_PAGES, joined_pages, next_page
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class ModelDiscovery:
                 return listed
         raise UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
 
-    def _compose(self, answers: Mapping[str, Answer]) -> Composition:
+    def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
         return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
 
     async def _ask_more(self) -> None:
@@ -335,7 +335,7 @@ class ModelDiscovery:
             for _ in range(self._settings.concurrency):
                 group.create_task(work())
 
-    async def _ask(self, question: FactRequest) -> Answer:
+    async def _ask(self, question: FactRequest) -> CachedAnswer:
         """The answer to one question; the known answer, if the server reports no change.
 
         Raises:
@@ -352,7 +352,7 @@ class ModelDiscovery:
         if response.status == 304 and known is not None:
             return replace(known, fetched_at=now)
         if response.status in _NOTHING_THERE:
-            return Answer(None, now)
+            return CachedAnswer(None, now)
         if response.status != 200:
             raise self._refusal(response)
         try:
@@ -361,8 +361,8 @@ class ModelDiscovery:
             raise self._refusal(response) from error
         query = next_page(document)
         if query is None:
-            return Answer(document, now, response.headers.get("etag"))
-        return Answer(await self._whole_list(question, document, query), now)  # an etag is that of one page
+            return CachedAnswer(document, now, response.headers.get("etag"))
+        return CachedAnswer(await self._whole_list(question, document, query), now)  # an etag is that of one page
 
     async def _whole_list(self, question: FactRequest, first: object, query: str | None) -> object:
         """All pages of a list as one, however many requests that takes.

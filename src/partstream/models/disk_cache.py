@@ -16,7 +16,7 @@ from partstream.models.kept_answers import Answers, answers_from_json, answers_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.kept_answers import Answer
+    from partstream.models.kept_answers import CachedAnswer
 
 __all__ = ["DiskCache"]
 
@@ -57,7 +57,7 @@ class DiskCache:
                 self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
             return {}
 
-    def save(self, answers: Mapping[str, Answer]) -> None:
+    def save(self, answers: Mapping[str, CachedAnswer]) -> None:
         """Writes the answers; a reader sees either the old file or the new one. Logs a failure."""
         try:
             content = dumps(answers_to_json(answers))

@@ -10,14 +10,14 @@ from partstream.numbers import LAST_TIME, as_amount
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Answer", "Answers", "answers_from_json", "answers_to_json"]
+__all__ = ["Answers", "CachedAnswer", "answers_from_json", "answers_to_json"]
 
 _FORMAT: Final = 1
 _MAX_ANSWERS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CachedAnswer:
     """One answer.
 
     Attributes:
@@ -35,11 +35,11 @@ class Answer:
         return 0 <= now - self.fetched_at < seconds
 
 
-Answers = dict[str, Answer]
+Answers = dict[str, CachedAnswer]
 """Answers by the keys of their questions."""
 
 
-def answers_to_json(answers: Mapping[str, Answer]) -> dict[str, Any]:
+def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
     """The JSON value of the newest 2,000 answers."""
     newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
     return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
@@ -56,10 +56,10 @@ def answers_from_json(value: Any) -> Answers:
     return {key: _answer(key, answer) for key, answer in value["answers"].items()}
 
 
-def _answer(key: str, value: Any) -> Answer:
+def _answer(key: str, value: Any) -> CachedAnswer:
     match value:
         case {"document": document, "fetched_at": time, "etag": str() | None as etag}:
             fetched_at = as_amount(time, LAST_TIME)
             if fetched_at is not None:
-                return Answer(document, fetched_at, etag)
+                return CachedAnswer(document, fetched_at, etag)
     raise ValueError(f"{key:.80}: got {value!r:.60}, expected an answer")
