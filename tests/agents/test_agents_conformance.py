@@ -17,7 +17,9 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.conformance import Limits, Verdict, run
+from partstream.conformance import TimeLimits
+from partstream.conformance.running import run
+from partstream.conformance.verdicts import Verdict
 from partstream.outputs import Finish, Outcome
 
 
@@ -60,7 +62,7 @@ def test_an_agent_keeps_the_contract_whatever_its_model_server_does(tmp_path):
     def made(upstream: str) -> Any:
         return as_model(OneStep(upstream), name="Agent", states=RunStates(tmp_path))
 
-    limits = Limits(grace_seconds=0.003)
+    limits = TimeLimits(grace_seconds=0.003)
     report = asyncio.run(run(made, limits=limits, capabilities={"usage": True}))
     assert report.exit_code == 0, [(check.id, check.got) for check in report.broken]
     assert report.counts[Verdict.PASSED] > 200

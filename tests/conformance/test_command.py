@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from partstream import chat_model
 from partstream.cli.conformance import command
-from partstream.conformance import Blame, Verdict, run
-from partstream.conformance.driving import Limits
+from partstream.conformance.driving import TimeLimits
+from partstream.conformance.running import run
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
+from partstream.conformance.verdicts import Blame, Verdict
 from partstream.extras import to_install
 from partstream.testing.upstream import ReplayUpstream
 
@@ -211,7 +212,7 @@ def test_an_answer_without_an_end_is_waited_for_once():
         await asyncio.Event().wait()
 
     calls = {"tool_calling": True}
-    report = asyncio.run(run(hanging, select=["stream.ends/one-call"], capabilities=calls, limits=Limits(0.1)))
+    report = asyncio.run(run(hanging, select=["stream.ends/one-call"], capabilities=calls, limits=TimeLimits(0.1)))
     assert [one.verdict for one in report.checks] == [Verdict.UNTESTABLE]
     assert len(asked) == 1
 

@@ -6,14 +6,16 @@ import pytest
 from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
-from partstream.conformance import Limits, Verdict, run
+from partstream.conformance import TimeLimits
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.conformance.requirement_sets import load
+from partstream.conformance.running import run
 from partstream.conformance.selection import all_rows, check_ids
+from partstream.conformance.verdicts import Verdict
 from partstream.contract import RULES
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
-LIMITS = Limits(grace_seconds=0.003)
+LIMITS = TimeLimits(grace_seconds=0.003)
 
 
 def conform(provider_class):

@@ -7,12 +7,14 @@ from scripted_targets import at_once
 
 from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.conformance import Limits, Verdict, run
+from partstream.conformance import TimeLimits
+from partstream.conformance.running import run
+from partstream.conformance.verdicts import Verdict
 from partstream.serving.demo_provider import DemoProvider
 from partstream.testing.served import BASE_PATHS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LIMITS = Limits(grace_seconds=0.003)
+LIMITS = TimeLimits(grace_seconds=0.003)
 WHOLE = frozenset(BASE_PATHS) if IS_WHOLE else {"anthropic-messages"}
 """The protocols that all scenarios are run over."""
 WEATHER = 'run get_weather {"city": "Oslo"}'

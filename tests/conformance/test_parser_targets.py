@@ -9,17 +9,21 @@ from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
 from partstream.cli.conformance import command
-from partstream.conformance import Limits, ParserTarget, UnusableTargetError, Verdict, run
+from partstream.conformance import TimeLimits
 from partstream.conformance.parsing import Takes, is_parser, takes_of
 from partstream.conformance.requirement_sets import load
+from partstream.conformance.running import run
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.selection import all_rows, check_ids
+from partstream.conformance.targets.parser import ParserTarget
+from partstream.conformance.targets.target import UnusableTargetError
+from partstream.conformance.verdicts import Verdict
 from partstream.errors import CallerError
 from partstream.outputs import Outcome
 from partstream.protocols.registry import PROTOCOLS
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
-LIMITS = Limits(answer_seconds=0.5, grace_seconds=0.001)
+LIMITS = TimeLimits(answer_seconds=0.5, grace_seconds=0.001)
 WRITTEN = [name for name in PROTOCOLS if PROTOCOLS[name].write_response is not None]
 CHAT = "chat-completions"
 FEW = ("/text", "/two-calls", "/call-arguments", "/length-stop", "/error-after-parts", "/cut-in-an-event", "/truncated")

@@ -33,7 +33,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import check_variable
 from partstream.conformance.capabilities import Capabilities
-from partstream.conformance.driving import Limits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
@@ -206,7 +206,7 @@ def _run(options: dict[str, Any]) -> int:
 def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | None) -> Report:
     """The whole report: of the fixed scenarios unless a kept failure is repeated, and of what is generated."""
     capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
-    limits = Limits(options["seconds"])
+    limits = TimeLimits(options["seconds"])
     is_source = not options["is_command"] and "://" not in options["target"]
     is_parser = names_parser(options)
     target = parser_of(options) if is_parser else options["target"] if is_source else _target(options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from partstream.conformance.badge import badge_json, badge_svg
     from partstream.conformance.baseline import Baseline, BaselineError, StaleEntry, baseline_text, read_baseline
     from partstream.conformance.capabilities import Capabilities, Way
-    from partstream.conformance.driving import Limits
+    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
     from partstream.conformance.fuzzing import FuzzSettings
@@ -54,7 +54,6 @@ __all__ = [
     "Exercise",
     "FailureFileError",
     "FuzzSettings",
-    "Limits",
     "Opening",
     "ParserTarget",
     "Relation",
@@ -64,6 +63,7 @@ __all__ = [
     "ScriptedAnswer",
     "StaleEntry",
     "Target",
+    "TimeLimits",
     "Transcript",
     "UnusableTargetError",
     "Verdict",
@@ -101,7 +101,7 @@ _MODULES: Final = {
     "Exercise": "partstream.conformance.exercises",
     "FailureFileError": "partstream.conformance.kept_failures",
     "FuzzSettings": "partstream.conformance.fuzzing",
-    "Limits": "partstream.conformance.driving",
+    "TimeLimits": "partstream.conformance.driving",
     "Opening": "partstream.conformance.generated_run",
     "ParserTarget": "partstream.conformance.targets.parser",
     "Relation": "partstream.conformance.exercises",

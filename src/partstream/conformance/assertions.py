@@ -15,7 +15,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from partstream.cancellation import CancellationToken
-from partstream.conformance.driving import Limits, Request, drive
+from partstream.conformance.driving import Request, TimeLimits, drive
 from partstream.conformance.hints import HINTS
 from partstream.conformance.judging import Finding, judge_answer
 from partstream.conformance.moves import read_moves
@@ -112,7 +112,7 @@ async def recorded_answer(
         raise CallerError(f"model: got {listed}, expected {model or 'at least one'}")
     moves = read_moves("send", *(() if cancel_after is None else (f"cancel_after {cancel_after}",)))
     request = Request(text, tools=tuple(tools))
-    (answer,) = await drive(provider, chosen, request, moves, Limits(answer_seconds=seconds))
+    (answer,) = await drive(provider, chosen, request, moves, TimeLimits(answer_seconds=seconds))
     return answer
 
 

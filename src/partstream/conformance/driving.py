@@ -30,7 +30,7 @@ __all__ = ["LoopbackLimits", "Request", "drive", "upstream_replies"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TimeLimits:
     """The limits of time, in seconds.
 
     Attributes:
@@ -120,7 +120,7 @@ class _Conversation:
         provider: LanguageModelChatProvider,
         model: LanguageModelChatInformation,
         request: Request,
-        limits: Limits,
+        limits: TimeLimits,
         upstream: ReplayUpstream | None = None,
     ) -> None:
         self.answers: list[Answer] = []
@@ -281,7 +281,7 @@ async def drive(
     model: LanguageModelChatInformation,
     request: Request,
     moves: Sequence[Move],
-    limits: Limits,
+    limits: TimeLimits,
     upstream: ReplayUpstream | None = None,
 ) -> list[Answer]:
     """Has a conversation with a provider and returns its answers, as they came.

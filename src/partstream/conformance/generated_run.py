@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.conformance.capabilities import Capabilities
-    from partstream.conformance.driving import Limits
+    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_results import GeneratedResults
     from partstream.conformance.opening import Tested
@@ -53,7 +53,7 @@ class Opening:
 
     target: object
     capabilities: Capabilities | Mapping[str, Any] | None = None
-    limits: Limits | None = None
+    limits: TimeLimits | None = None
     requirements: str = LATEST
     protocol: str | None = None
     other_protocol: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken
 from partstream.conformance.capabilities import Capabilities, Capability, Way, declared_by
-from partstream.conformance.driving import Limits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.parsing import is_parser
 from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
@@ -52,7 +52,7 @@ class Tested:
     capabilities: Capabilities
     promised: Capabilities
     way: Way
-    limits: Limits
+    limits: TimeLimits
     scored: frozenset[str]
 
     def has_promised(self, needs: Iterable[Capability]) -> bool:
@@ -81,7 +81,7 @@ def target_of(found: object, protocol: str | None = None) -> Target:
 async def open_target(
     target: Target,
     capabilities: Capabilities | Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
+    limits: TimeLimits | None = None,
     requirements: str = LATEST,
 ) -> AsyncGenerator[Tested, None]:
     """Opens a target and finds out what it can do; closes it at the end of the block.
@@ -97,7 +97,7 @@ async def open_target(
         CallerError: A capability or the requirement set is unknown.
     """
     given = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(capabilities or {})
-    limits, scored = limits or Limits(), load(requirements).checks
+    limits, scored = limits or TimeLimits(), load(requirements).checks
     async with target.open() as session:
         said = given.over(session.declared)
         model = await _model(target, session, said.model, limits)
@@ -112,7 +112,9 @@ def _unlisted(model_id: str) -> LanguageModelChatInformation:
     return LanguageModelChatInformation(model_id, model_id, model_id, "", 128_000, 16_000, capabilities=able)
 
 
-async def _model(target: Target, session: Session, wanted: str | None, limits: Limits) -> LanguageModelChatInformation:
+async def _model(
+    target: Target, session: Session, wanted: str | None, limits: TimeLimits
+) -> LanguageModelChatInformation:
     """The model to ask: the one that is named, else the first that calls tools, else the first.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from partstream.conformance.baseline import Baseline, read_baseline
-from partstream.conformance.driving import Limits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.finishing import all_checks, without_secrets
 from partstream.conformance.hints import HINTS
 from partstream.conformance.opening import target_of
@@ -122,7 +122,7 @@ def _report(config: pytest.Config, owner: str, slug: str, target: Any, capabilit
     reports = config.stash.setdefault(_REPORTS, {})
     key = (owner, slug)
     if key not in reports:
-        limits = Limits(config.getoption("--partstream-seconds"))
+        limits = TimeLimits(config.getoption("--partstream-seconds"))
         found = BaseURLTarget(target) if isinstance(target, str) and "://" in target else target_of(target)
         report = asyncio.run(run(found, select=[f"/{slug}"], capabilities=capabilities, limits=limits))
         words = [target] if isinstance(target, str) else []

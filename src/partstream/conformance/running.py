@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from partstream.conformance.capabilities import Capabilities
-    from partstream.conformance.driving import Limits
+    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.opening import Tested
 
 __all__ = ["run", "run_scenario"]
@@ -55,7 +55,7 @@ async def run(
     select: Collection[str] = (),
     section: str | None = None,
     capabilities: Capabilities | Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
+    limits: TimeLimits | None = None,
     requirements: str = LATEST,
     protocol: str | None = None,
     on_open: Callable[[Tested], object] | None = None,

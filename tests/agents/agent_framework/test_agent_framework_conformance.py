@@ -20,8 +20,10 @@ from agent_framework import (
 from extent import IS_WHOLE, TELLING
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, connect
 from partstream.agents import RunStates, as_model
-from partstream.conformance import Limits, Verdict, run
+from partstream.conformance import TimeLimits
+from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
+from partstream.conformance.verdicts import Verdict
 from partstream.messages import Role
 from partstream.parts import ToolResultPart
 from partstream.protocols.call_arguments import read_arguments
@@ -93,7 +95,7 @@ def test_an_agent_keeps_the_contract_whatever_its_model_server_does(tmp_path: Pa
         agent: Agent[Any] = Agent(AskingClient(upstream), name="A")
         return as_model(agent, image_input=True, states=RunStates(tmp_path))
 
-    limits = Limits(grace_seconds=0.003)
+    limits = TimeLimits(grace_seconds=0.003)
     report = asyncio.run(run(made, select=CHOSEN, limits=limits, capabilities={"usage": True}))
     assert report.exit_code == 0, [(check.id, check.got) for check in report.broken]
     assert report.counts[Verdict.PASSED] > (200 if IS_WHOLE else 50)

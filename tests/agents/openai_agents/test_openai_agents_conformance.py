@@ -11,8 +11,10 @@ from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
 from partstream.agents import RunStates, as_model
-from partstream.conformance import Limits, Verdict, run
+from partstream.conformance import TimeLimits
+from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
+from partstream.conformance.verdicts import Verdict
 
 set_tracing_disabled(True)
 
@@ -31,7 +33,7 @@ def test_an_agent_keeps_the_contract_whatever_its_model_server_does(tmp_path: Pa
 
     async def judged() -> Any:
         try:
-            return await run(made, select=CHOSEN, limits=Limits(grace_seconds=0.003))
+            return await run(made, select=CHOSEN, limits=TimeLimits(grace_seconds=0.003))
         finally:
             for client in clients:
                 await client.close()
