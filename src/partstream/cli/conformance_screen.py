@@ -11,7 +11,7 @@ from partstream.cli.console import make_console
 from partstream.conformance.capabilities import Way
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
-from partstream.conformance.transcript import EventKind
+from partstream.conformance.transcript import TranscriptEventKind
 from partstream.conformance.verdicts import Verdict
 from partstream.redaction import Redactor
 from partstream.user_code import fault_of
@@ -165,7 +165,7 @@ def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
     number = -1
     lines: list[tuple[bool, str]] = []
     for event in transcript.answers[one.answer].events:
-        is_part = event.kind is EventKind.PART
+        is_part = event.kind is TranscriptEventKind.PART
         number += is_part
         name = f"part {number}" if is_part else event.kind.value
         shown = shown_part(event.value) if is_part else _shown(event.value)[:200]

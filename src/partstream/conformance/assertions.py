@@ -20,7 +20,7 @@ from partstream.conformance.hints import HINTS
 from partstream.conformance.judging import Finding, judge_answer
 from partstream.conformance.moves import read_moves
 from partstream.conformance.part_json import shown_part
-from partstream.conformance.transcript import Answer, EventKind
+from partstream.conformance.transcript import Answer, TranscriptEventKind
 from partstream.contract import CheckMode, ContractChecker, Level
 from partstream.errors import CallerError
 from partstream.messages import Tool
@@ -74,7 +74,7 @@ def assert_contract(
     """
     if isinstance(parts, Answer):
         found = judge_answer(parts, namespace=namespace).broken
-        shown = [event.value for event in parts.events if event.kind is EventKind.PART]
+        shown = [event.value for event in parts.events if event.kind is TranscriptEventKind.PART]
     else:
         shown = list(parts)
         found = _judged(shown, tools, cancelled_after, error, namespace)

@@ -13,7 +13,7 @@ from partstream.conformance.parser_limits import not_of_parsers
 from partstream.conformance.results import PIXEL, RESULT_WORD
 from partstream.conformance.scripts import USAGE, Ending
 from partstream.conformance.targets.target import RequestLimitError
-from partstream.conformance.transcript import EventKind
+from partstream.conformance.transcript import TranscriptEventKind
 from partstream.contract import RULES, Evidence
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.parts import DataPart, TextPart, ToolResultPart
@@ -95,7 +95,7 @@ def _ends(case: Case) -> Outcome:
         over = all(reply.outcome is not None for reply in transcript.upstream)
         for place, answer in enumerate(transcript.answers):
             end = answer.end
-            if end is not None and end.kind is EventKind.UNFINISHED:
+            if end is not None and end.kind is TranscriptEventKind.UNFINISHED:
                 is_known = case.way in {Way.SCRIPTED, Way.PARSER} or (bool(transcript.upstream) and over)
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
                 findings.append(Finding(what, place, None, end.at_ms, is_environment=not is_known))
@@ -116,7 +116,9 @@ def _resolves(case: Case) -> Outcome:
             is_environment=case.way is Way.DIRECTED and isinstance(one.answer.error, _OF_ENVIRONMENT),
         )
         for place, one in case.answers
-        if one.answer.error is not None and one.answer.end is not None and not one.answer.has(EventKind.CANCELLED)
+        if one.answer.error is not None
+        and one.answer.end is not None
+        and not one.answer.has(TranscriptEventKind.CANCELLED)
     ]
 
 
@@ -129,7 +131,7 @@ def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, Scri
     found = [
         (place, one, one.script)
         for place, one in case.answers
-        if one.script is not None and not one.script.is_cut and not one.answer.has(EventKind.CANCELLED)
+        if one.script is not None and not one.script.is_cut and not one.answer.has(TranscriptEventKind.CANCELLED)
     ]
     if not found:
         raise NotJudged("nobody knows what the model said")
@@ -181,7 +183,7 @@ def _shown(value: object) -> str:
 def _as_received(case: Case) -> Outcome:
     findings = []
     for place, one in case.answers:
-        cancelled = next((event for event in one.answer.events if event.kind is EventKind.CANCELLED), None)
+        cancelled = next((event for event in one.answer.events if event.kind is TranscriptEventKind.CANCELLED), None)
         if cancelled is None:
             continue
         if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
@@ -207,7 +209,7 @@ def _rejects(case: Case) -> Outcome:
     return [
         Finding("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
         for place, one in case.answers
-        if one.answer.end is not None and one.answer.end.kind is EventKind.RESOLVED
+        if one.answer.end is not None and one.answer.end.kind is TranscriptEventKind.RESOLVED
     ]
 
 
@@ -233,7 +235,7 @@ def _logged(case: Case) -> Outcome:
     return [
         Finding("nothing was logged, and the error that the answer was rejected with says nothing", place)
         for place, answer in rejected
-        if not answer.has(EventKind.LOGGED) and not str(answer.error)
+        if not answer.has(TranscriptEventKind.LOGGED) and not str(answer.error)
     ]
 
 

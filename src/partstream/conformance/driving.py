@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationTokenSource
 from partstream.conformance.results import result_of
-from partstream.conformance.transcript import Answer, EventKind, Recorded, UpstreamReply
+from partstream.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
@@ -75,14 +75,14 @@ class _Recorder:
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
-    def add(self, kind: EventKind, value: Any = None) -> None:
+    def add(self, kind: TranscriptEventKind, value: Any = None) -> None:
         """Records an event that happens now."""
         self._events.append(Recorded((time.monotonic() - self._began) * 1000, kind, value))
         self._loop.call_soon_threadsafe(self._changed.set)
 
     def report(self, part: object, /) -> None:
         """Takes a part."""
-        self.add(EventKind.PART, part)
+        self.add(TranscriptEventKind.PART, part)
 
     async def drain(self) -> None:
         """Lets other tasks run: the kit keeps up with everybody."""
@@ -90,7 +90,7 @@ class _Recorder:
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end of the answer, as the provider says it."""
-        self.add(EventKind.FINISH, finish)
+        self.add(TranscriptEventKind.FINISH, finish)
 
     def wait(self, reason: str, seconds: float, /) -> None:
         """Takes a wait; it is no part of the answer."""
@@ -98,7 +98,7 @@ class _Recorder:
     @property
     def has_parts(self) -> int:
         """The number of parts so far."""
-        return sum(event.kind is EventKind.PART for event in self._events)
+        return sum(event.kind is TranscriptEventKind.PART for event in self._events)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Returns as soon as a condition holds that events change."""
@@ -200,14 +200,14 @@ class _Conversation:
             return
         await asyncio.wait({task}, timeout=self._limits.answer_seconds)
         if not task.done():
-            recorder.add(EventKind.UNFINISHED)
+            recorder.add(TranscriptEventKind.UNFINISHED)
             self._source.cancel()
             task.cancel()
             await asyncio.wait({task}, timeout=1.0)
         await asyncio.sleep(self._limits.grace_seconds)
         self._task = None
         said = [part for part in self.answers[-1].parts if _is_said(part)]
-        if said and not self.answers[-1].has(EventKind.CANCELLED):
+        if said and not self.answers[-1].has(TranscriptEventKind.CANCELLED):
             self._messages.append(ChatMessage.assistant(said))
 
     # ---- one answer ----
@@ -239,7 +239,7 @@ class _Conversation:
     def _cancel(self) -> None:
         if self._recorder is not None and not self._source.token.is_cancellation_requested:
             if self.answers[-1].end is None:
-                self._recorder.add(EventKind.CANCELLED)
+                self._recorder.add(TranscriptEventKind.CANCELLED)
             self._source.cancel()
 
     async def _ask(self, answer: Answer, recorder: _Recorder, source: CancellationTokenSource) -> None:
@@ -249,13 +249,13 @@ class _Conversation:
                     self._model, list(answer.messages), answer.options, recorder, source.token
                 )
             except asyncio.CancelledError as error:
-                if answer.has(EventKind.UNFINISHED):
+                if answer.has(TranscriptEventKind.UNFINISHED):
                     raise
-                recorder.add(EventKind.REJECTED, error)
+                recorder.add(TranscriptEventKind.REJECTED, error)
             except BaseException as error:
-                recorder.add(EventKind.REJECTED, error)
+                recorder.add(TranscriptEventKind.REJECTED, error)
             else:
-                recorder.add(EventKind.RESOLVED)
+                recorder.add(TranscriptEventKind.RESOLVED)
 
     def _open_calls(self) -> list[ToolCallPart]:
         answered = {one.call_id for one in self._results if hasattr(one, "call_id")}
@@ -351,7 +351,7 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Takes a line."""
         if _RUNNING.get() is self._recorder:
-            self._recorder.add(EventKind.LOGGED, f"{record.name}: {record.getMessage()}")
+            self._recorder.add(TranscriptEventKind.LOGGED, f"{record.name}: {record.getMessage()}")
 
 
 @contextmanager

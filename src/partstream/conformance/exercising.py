@@ -17,7 +17,7 @@ from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import Finding, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
-from partstream.conformance.transcript import EventKind, Transcript
+from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.contract import RULES
 from partstream.parts import DataPart
 from partstream.usage import USAGE_MIME_TYPE
@@ -147,9 +147,9 @@ def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], fo
 
 
 def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> Finding | None:
-    if one.has(EventKind.CANCELLED) or other.has(EventKind.CANCELLED):
+    if one.has(TranscriptEventKind.CANCELLED) or other.has(TranscriptEventKind.CANCELLED):
         return None  # where it is cancelled depends on the speed of both
-    if one.has(EventKind.UNFINISHED) or other.has(EventKind.UNFINISHED):
+    if one.has(TranscriptEventKind.UNFINISHED) or other.has(TranscriptEventKind.UNFINISHED):
         return None
     first, second = _shape(one), _shape(other)
     for field in fields:

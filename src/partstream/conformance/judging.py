@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partstream.conformance.scripts import Call, Echo, Say, Think
-from partstream.conformance.transcript import EventKind
+from partstream.conformance.transcript import TranscriptEventKind
 from partstream.contract import RULES, CheckMode, ContractChecker, Level
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
@@ -118,15 +118,15 @@ def judge_answer(
     for event in answer.events:
         at_ms = event.at_ms
         match event.kind:
-            case EventKind.PART:
+            case TranscriptEventKind.PART:
                 checker.check(event.value, _position(event.value, script))
-            case EventKind.CANCELLED:
+            case TranscriptEventKind.CANCELLED:
                 checker.cancel()
-            case EventKind.FINISH:
+            case TranscriptEventKind.FINISH:
                 said_failure = getattr(event.value, "error", None)
-            case EventKind.REJECTED:
+            case TranscriptEventKind.REJECTED:
                 checker.fail(event.value)
-            case EventKind.RESOLVED:
+            case TranscriptEventKind.RESOLVED:
                 if said_failure is not None:
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
                     broken.append((RULES["stream.ends-once"], Finding(detail, place, None, at_ms)))

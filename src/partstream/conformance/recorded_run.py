@@ -19,7 +19,7 @@ from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
 from partstream.conformance.judging import Finding
 from partstream.conformance.moves import Move
-from partstream.conformance.transcript import EventKind, Transcript
+from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.contract import RULES, Level
 from partstream.errors import CallerError
@@ -116,7 +116,9 @@ def _compare_ends(
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
         error = _recorded_error(exchanges[-1], file)
         promise, wrong = (
-            ("stream.resolves", EventKind.REJECTED) if error is None else ("failure.rejects", EventKind.RESOLVED)
+            ("stream.resolves", TranscriptEventKind.REJECTED)
+            if error is None
+            else ("failure.rejects", TranscriptEventKind.RESOLVED)
         )
         found = findings.setdefault(promise, [])
         end = answer.end

@@ -23,7 +23,7 @@ from partstream.conformance.scenarios import Probe, Scenario, any_script
 from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.targets.target import UnusableTargetError
-from partstream.conformance.transcript import EventKind, Transcript
+from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 
 if TYPE_CHECKING:
@@ -187,7 +187,9 @@ async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript
         transcripts = await _together(tested, row)
         unprovoked = _unprovoked(tested, row, transcripts)
         # What does not end would take the whole limit of time again.
-        if not unprovoked or any(one.has(EventKind.UNFINISHED) for each in transcripts for one in each.answers):
+        if not unprovoked or any(
+            one.has(TranscriptEventKind.UNFINISHED) for each in transcripts for one in each.answers
+        ):
             break
     return transcripts, unprovoked
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
 
-__all__ = ["TRANSCRIPT_VERSION", "Answer", "EventKind", "Recorded", "Transcript", "UpstreamReply"]
+__all__ = ["TRANSCRIPT_VERSION", "Answer", "Recorded", "Transcript", "TranscriptEventKind", "UpstreamReply"]
 
 TRANSCRIPT_VERSION: Final = "2"
 """Increases with every change that a reader of a kept transcript would misunderstand."""
 
 
-class EventKind(StrEnum):
+class TranscriptEventKind(StrEnum):
     """What happened to an answer."""
 
     PART = "part"
@@ -43,7 +43,7 @@ class EventKind(StrEnum):
     """The target wrote a line to its log."""
 
 
-_ENDS: Final = frozenset({EventKind.RESOLVED, EventKind.REJECTED, EventKind.UNFINISHED})
+_ENDS: Final = frozenset({TranscriptEventKind.RESOLVED, TranscriptEventKind.REJECTED, TranscriptEventKind.UNFINISHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +57,21 @@ class Recorded:
     """
 
     at_ms: float
-    kind: EventKind
+    kind: TranscriptEventKind
     value: Any = None
 
     def to_json(self) -> dict[str, Any]:
         """The event as JSON values."""
         said: dict[str, Any] = {"at": round(self.at_ms, 1)}
         match self.kind:
-            case EventKind.PART:
+            case TranscriptEventKind.PART:
                 said["part"] = part_json(self.value)
-            case EventKind.FINISH:
+            case TranscriptEventKind.FINISH:
                 said["finish"] = _finish_json(self.value)
-            case EventKind.REJECTED:
+            case TranscriptEventKind.REJECTED:
                 said["kind"] = self.kind.value
                 said["error"] = {"type": type(self.value).__name__, "message": str(self.value)}
-            case EventKind.LOGGED:
+            case TranscriptEventKind.LOGGED:
                 said["log"] = str(self.value)
             case _:
                 said["kind"] = self.kind.value
@@ -98,16 +98,16 @@ class Answer:
     @property
     def parts(self) -> list[Any]:
         """The parts, whatever they are, until the end of the answer."""
-        return [event.value for event in self.events[: self._end()] if event.kind is EventKind.PART]
+        return [event.value for event in self.events[: self._end()] if event.kind is TranscriptEventKind.PART]
 
     @property
     def parts_before_cancel(self) -> list[Any]:
         """The parts until the answer was cancelled; all of them if it was not."""
         parts: list[Any] = []
         for event in self.events:
-            if event.kind is EventKind.CANCELLED:
+            if event.kind is TranscriptEventKind.CANCELLED:
                 break
-            if event.kind is EventKind.PART:
+            if event.kind is TranscriptEventKind.PART:
                 parts.append(event.value)
         return parts
 
@@ -129,7 +129,7 @@ class Answer:
     @property
     def finish(self) -> Finish | None:
         """How the provider said that its answer ended; the last one counts."""
-        said = [event.value for event in self.events if event.kind is EventKind.FINISH]
+        said = [event.value for event in self.events if event.kind is TranscriptEventKind.FINISH]
         return said[-1] if said else None
 
     @property
@@ -141,9 +141,9 @@ class Answer:
     def error(self) -> BaseException | None:
         """The error that the answer was rejected with, or None."""
         end = self.end
-        return end.value if end is not None and end.kind is EventKind.REJECTED else None
+        return end.value if end is not None and end.kind is TranscriptEventKind.REJECTED else None
 
-    def has(self, kind: EventKind) -> bool:
+    def has(self, kind: TranscriptEventKind) -> bool:
         """Whether something of this kind happened."""
         return any(event.kind is kind for event in self.events)
 
