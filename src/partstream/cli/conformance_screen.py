@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.conformance.capabilities import Way
+from partstream.conformance.capabilities import Provocation
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import TranscriptEventKind
@@ -183,7 +183,7 @@ def _shown(value: object) -> str:
 def _ways_to_more(report: Report) -> str:
     """How more checks are judged, for a provider that was told by the prompt; empty where nothing is left."""
     left = sum(one.verdict is Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
-    if not left or report.target.kind != "provider" or Way.DIRECTED.value not in report.ways:
+    if not left or report.target.kind != "provider" or Provocation.DIRECTED.value not in report.ways:
         return ""
     return (
         f"{left} more checks need the kit as the model server behind the provider: put `def make(upstream)`, which "

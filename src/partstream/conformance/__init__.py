@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from partstream.conformance.badge import badge_json, badge_svg
     from partstream.conformance.baseline import Baseline, BaselineError, StaleEntry, baseline_text, read_baseline
-    from partstream.conformance.capabilities import Capabilities, Way
+    from partstream.conformance.capabilities import Capabilities, Provocation
     from partstream.conformance.driving import TimeLimits
     from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
@@ -56,6 +56,7 @@ __all__ = [
     "FuzzSettings",
     "Opening",
     "ParserTarget",
+    "Provocation",
     "Relation",
     "Report",
     "ReportFileError",
@@ -67,7 +68,6 @@ __all__ = [
     "Transcript",
     "UnusableTargetError",
     "Verdict",
-    "Way",
     "assert_contract",
     "badge_json",
     "badge_svg",
@@ -114,7 +114,7 @@ _MODULES: Final = {
     "Transcript": "partstream.conformance.transcript",
     "UnusableTargetError": "partstream.conformance.targets.target",
     "Verdict": "partstream.conformance.verdicts",
-    "Way": "partstream.conformance.capabilities",
+    "Provocation": "partstream.conformance.capabilities",
     "assert_contract": "partstream.conformance.assertions",
     "badge_json": "partstream.conformance.badge",
     "badge_svg": "partstream.conformance.badge",

@@ -13,7 +13,7 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation
 
-__all__ = ["Capabilities", "Capability", "Way", "declared_by"]
+__all__ = ["Capabilities", "Capability", "Provocation", "declared_by"]
 
 
 class Capability(StrEnum):
@@ -27,7 +27,7 @@ class Capability(StrEnum):
     NAMESPACE = "call_id_namespace"
 
 
-class Way(StrEnum):
+class Provocation(StrEnum):
     """How a target is made to do what a scenario needs."""
 
     SANDWICH = "sandwich"
@@ -99,18 +99,18 @@ class Capabilities:
 _TYPES: Final[Mapping[str, type]] = {"call_id_namespace": str, "model": str, "prompts": Mapping}
 
 
-def declared_by(information: LanguageModelChatInformation, ways: frozenset[Way]) -> Capabilities:
+def declared_by(information: LanguageModelChatInformation, ways: frozenset[Provocation]) -> Capabilities:
     """What a model's own information says, and what follows from how the target is driven.
 
     A target that plays the kit's script can show everything that a script can say.
     """
     tools = bool(information.capabilities.tool_calling)
-    plays = bool(ways & {Way.SANDWICH, Way.SCRIPTED, Way.PARSER})
+    plays = bool(ways & {Provocation.SANDWICH, Provocation.SCRIPTED, Provocation.PARSER})
     return Capabilities(
         tool_calling=tools,
         image_input=information.capabilities.image_input,
         parallel_tool_calls=tools if plays else None,
         thinking=True if plays else None,
-        usage=True if Way.SANDWICH in ways else None,
+        usage=True if Provocation.SANDWICH in ways else None,
         model=information.id,
     )

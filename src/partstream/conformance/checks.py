@@ -7,7 +7,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
-from partstream.conformance.capabilities import Capability, Way
+from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.judging import Finding
 from partstream.conformance.parser_limits import not_of_parsers
 from partstream.conformance.results import PIXEL, RESULT_WORD
@@ -45,7 +45,7 @@ class Case:
     transcripts: Sequence[Transcript]
     judged: Sequence[Sequence[AnswerJudgement]]
     capabilities: Capabilities
-    way: Way
+    way: Provocation
 
     @property
     def answers(self) -> Iterator[tuple[int, AnswerJudgement]]:
@@ -68,7 +68,7 @@ def check(promise_id: str, case: Case) -> Outcome:
     Raises:
         NotJudged: The transcripts do not hold what it takes to judge it.
     """
-    if case.way is Way.PARSER and (reason := not_of_parsers(promise_id)):
+    if case.way is Provocation.PARSER and (reason := not_of_parsers(promise_id)):
         raise NotJudged(reason)
     if promise_id in RULES:
         return _rule(promise_id, case)
@@ -96,7 +96,9 @@ def _ends(case: Case) -> Outcome:
         for place, answer in enumerate(transcript.answers):
             end = answer.end
             if end is not None and end.kind is TranscriptEventKind.UNFINISHED:
-                is_known = case.way in {Way.SCRIPTED, Way.PARSER} or (bool(transcript.upstream) and over)
+                is_known = case.way in {Provocation.SCRIPTED, Provocation.PARSER} or (
+                    bool(transcript.upstream) and over
+                )
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
                 findings.append(Finding(what, place, None, end.at_ms, is_environment=not is_known))
     return findings
@@ -113,7 +115,7 @@ def _resolves(case: Case) -> Outcome:
             place,
             None,
             one.answer.end.at_ms,
-            is_environment=case.way is Way.DIRECTED and isinstance(one.answer.error, _OF_ENVIRONMENT),
+            is_environment=case.way is Provocation.DIRECTED and isinstance(one.answer.error, _OF_ENVIRONMENT),
         )
         for place, one in case.answers
         if one.answer.error is not None
@@ -332,13 +334,13 @@ def _counts_in(part: DataPart) -> Mapping[str, object]:
     return said if isinstance(said, dict) else {}
 
 
-def _wrong_usage(said: Mapping[str, object], way: Way) -> str:
+def _wrong_usage(said: Mapping[str, object], way: Provocation) -> str:
     wrong = [name for name in _COUNTS if not isinstance(count := said.get(name), int) or count <= 0]
     if wrong:
         return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them"
     reported = dict(zip(_COUNTS, (USAGE.input_tokens, USAGE.output_tokens, USAGE.total_tokens), strict=True))
     got = {name: said[name] for name in _COUNTS}
-    if way in {Way.SANDWICH, Way.PARSER} and got != reported:
+    if way in {Provocation.SANDWICH, Provocation.PARSER} and got != reported:
         return f"the usage is {_shown(got)}, the server reported {_shown(reported)}"
     return ""
 

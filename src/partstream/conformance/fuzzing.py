@@ -192,13 +192,13 @@ def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> It
         from partstream.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise CallerError(_NEEDED) from error
-    from partstream.conformance.capabilities import Way  # noqa: PLC0415
+    from partstream.conformance.capabilities import Provocation  # noqa: PLC0415
 
-    if tested.way is Way.PARSER:
+    if tested.way is Provocation.PARSER:
         raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")
     is_sandwich = tested.session.upstream is not None
     relations = [Relation.NONE, Relation.AGAIN, *([Relation.CUT] * is_sandwich), *([Relation.OTHER] * has_other)]
-    strategy = exercises(plays=tested.way is not Way.DIRECTED, faults=is_sandwich, relations=tuple(relations))
+    strategy = exercises(plays=tested.way is not Provocation.DIRECTED, faults=is_sandwich, relations=tuple(relations))
     left = settings.examples
     batch = 0
     while left is None or left > 0:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.capabilities import Way
+from partstream.conformance.capabilities import Provocation
 from partstream.conformance.exercising import GENERATED, JUDGED, perform
 from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
 from partstream.conformance.generated_promises import hint_of, promise_of
@@ -152,7 +152,7 @@ def _target_words(tested: Tested) -> list[str]:
     """The command that tests the target over the same protocol."""
     description = tested.target.description
     words = ["partstream", "conformance", description.name]
-    if tested.way is Way.PARSER:
+    if tested.way is Provocation.PARSER:
         words.append("--parser")
     return words if description.protocol is None else [*words, "--protocol", description.protocol]
 

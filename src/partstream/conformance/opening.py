@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken
-from partstream.conformance.capabilities import Capabilities, Capability, Way, declared_by
+from partstream.conformance.capabilities import Capabilities, Capability, Provocation, declared_by
 from partstream.conformance.driving import TimeLimits
 from partstream.conformance.parsing import is_parser
 from partstream.conformance.requirement_sets import LATEST, load
@@ -51,13 +51,13 @@ class Tested:
     model: LanguageModelChatInformation
     capabilities: Capabilities
     promised: Capabilities
-    way: Way
+    way: Provocation
     limits: TimeLimits
     scored: frozenset[str]
 
     def has_promised(self, needs: Iterable[Capability]) -> bool:
         """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
-        return self.way is not Way.DIRECTED or all(self.promised.has(one) for one in needs)
+        return self.way is not Provocation.DIRECTED or all(self.promised.has(one) for one in needs)
 
 
 def target_of(found: object, protocol: str | None = None) -> Target:
@@ -101,7 +101,7 @@ async def open_target(
     async with target.open() as session:
         said = given.over(session.declared)
         model = await _model(target, session, said.model, limits)
-        way = min(target.ways, key=list(Way).index)
+        way = min(target.ways, key=list(Provocation).index)
         known = said.over(declared_by(model, target.ways))
         yield Tested(target, session, model, known, said, way, limits, scored)
 

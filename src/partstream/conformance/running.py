@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.capabilities import Capability, Way
+from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.checks import NotJudged
 from partstream.conformance.driving import drive, upstream_replies
 from partstream.conformance.opening import open_target, target_of
@@ -84,7 +84,7 @@ async def run(
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # In a thread: a file may run an event loop of its own when it is loaded.
     found = await asyncio.to_thread(target_of, target, protocol)
-    if protocol is not None and isinstance(found, ProviderTarget) and Way.SANDWICH not in found.ways:
+    if protocol is not None and isinstance(found, ProviderTarget) and Provocation.SANDWICH not in found.ways:
         got = f"got the protocol {protocol}, expected none"
         raise UnusableTargetError(found.description.name, f"{got}: it is no function of the parameter `upstream`")
     wanted = selected(select, section, rows_of(found))
@@ -154,7 +154,7 @@ async def run_scenario(
 
 def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
     """The verdict without asking the target, and why; None where it is asked."""
-    if tested.way is Way.PARSER and (reason := unfit_for_parsers(row)):
+    if tested.way is Provocation.PARSER and (reason := unfit_for_parsers(row)):
         return Verdict.NOT_JUDGED, reason
     return None if isinstance(row, Probe) else _not_applicable(row, tested) or _not_drivable(row, tested)
 
@@ -165,7 +165,7 @@ def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None
 
 
 def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
-    if tested.way is Way.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
+    if tested.way is Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
     # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
     ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
@@ -173,8 +173,8 @@ def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
 
 
 _TARGETS: Final = {
-    Way.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make, so that the kit is its server",
-    Way.SCRIPTED: "a file with `conformance(script)`",
+    Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make, so that the kit is its server",
+    Provocation.SCRIPTED: "a file with `conformance(script)`",
 }
 """What has to be tested for a scenario that needs a certain way."""
 
@@ -182,7 +182,7 @@ _TARGETS: Final = {
 async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
     """The conversations of a scenario, and why they do not show what it is about; empty if they do."""
     unprovoked, transcripts = "", []
-    is_probable = tested.way is Way.DIRECTED and tested.has_promised(row.needs)
+    is_probable = tested.way is Provocation.DIRECTED and tested.has_promised(row.needs)
     for _ in range(_TRIES if is_probable else 1):
         transcripts = await _together(tested, row)
         unprovoked = _unprovoked(tested, row, transcripts)
@@ -201,9 +201,9 @@ def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]
     out, unless the target itself has declared it.
     """
     has_declared = Capability.THINKING in row.needs and tested.promised.has(Capability.THINKING)
-    if tested.way is Way.DIRECTED or has_declared:
+    if tested.way is Provocation.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
-    if tested.way is Way.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
+    if tested.way is Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
         return "the target asked the model server behind it nothing"
     return ""
 
@@ -212,7 +212,7 @@ async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
     session, upstream, began = tested.session, tested.session.upstream, time.monotonic()
     provider = session.provider(row.script)
     before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
-    script = None if tested.way is Way.DIRECTED else row.script
+    script = None if tested.way is Provocation.DIRECTED else row.script
     prompts = [_prompt(tested, row, number) for number in range(row.copies)]
     transcripts = [Transcript(row.slug, row.moves, script, prompt) for prompt in prompts]
 
@@ -233,7 +233,7 @@ def _prompt(tested: Tested, row: Scenario, number: int) -> str:
     prompt = tested.capabilities.prompts.get(row.slug)
     if prompt is None:
         prompt = row.request.prompt
-        if tested.way is Way.DIRECTED and row.directive:
+        if tested.way is Provocation.DIRECTED and row.directive:
             prompt = f"{prompt} ({row.directive})"
     return f"{prompt} mark-{number:03}-{row.slug}" if row.copies > 1 else prompt
 

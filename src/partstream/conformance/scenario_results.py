@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.capabilities import Way
+from partstream.conformance.capabilities import Provocation
 from partstream.conformance.checks import Case, NotJudged, check
 from partstream.conformance.hints import HINTS
 from partstream.conformance.judging import judge_transcript
@@ -52,7 +52,7 @@ class ScenarioResults:
         got = why if error is None else f"{why}: the answer was rejected with {error!r}"
         # One fault is one failure: the other checks of the scenario have nothing to judge because of it.
         is_told = any(one.verdict is Verdict.FAILED for one in results) or not has_promised
-        of = Blame.ENVIRONMENT if self._tested.way is Way.DIRECTED else Blame.TARGET
+        of = Blame.ENVIRONMENT if self._tested.way is Provocation.DIRECTED else Blame.TARGET
         verdict, blame = (Verdict.NOT_JUDGED, None) if is_told else (Verdict.UNTESTABLE, of)
         return [
             one

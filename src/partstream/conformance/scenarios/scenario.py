@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.conformance.capabilities import Way
+from partstream.conformance.capabilities import Provocation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ANY_WAY", "PLAYED", "SANDWICH_ONLY", "Probe", "ProbeFunction", "Scenario"]
 
-ANY_WAY: Final = frozenset({Way.SANDWICH, Way.SCRIPTED, Way.DIRECTED})
-PLAYED: Final = frozenset({Way.SANDWICH, Way.SCRIPTED})
+ANY_WAY: Final = frozenset({Provocation.SANDWICH, Provocation.SCRIPTED, Provocation.DIRECTED})
+PLAYED: Final = frozenset({Provocation.SANDWICH, Provocation.SCRIPTED})
 """The ways by which a model says exactly what a script says."""
-SANDWICH_ONLY: Final = frozenset({Way.SANDWICH})
+SANDWICH_ONLY: Final = frozenset({Provocation.SANDWICH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Scenario:
     moves: tuple[Move, ...]
     checks: tuple[str, ...]
     needs: frozenset[Capability] = frozenset()
-    ways: frozenset[Way] = ANY_WAY
+    ways: frozenset[Provocation] = ANY_WAY
     directive: str = ""
     provoked: Callable[[list[Answer]], str] = field(default=lambda _: "")
     copies: int = 1

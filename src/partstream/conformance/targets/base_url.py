@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.conformance.capabilities import Capabilities, Way
+from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
 from partstream.protocols.registry import AUTO
 from partstream.provider import LanguageModelChatProvider
@@ -120,9 +120,9 @@ class BaseURLTarget:
         return TargetDescription(self._shown, "base URL", protocol=self._protocol)
 
     @property
-    def ways(self) -> frozenset[Way]:
+    def ways(self) -> frozenset[Provocation]:
         """By the prompt."""
-        return frozenset({Way.DIRECTED})
+        return frozenset({Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_Session, None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.capabilities import Capabilities, Way
+from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.parser_provider import ParserProvider
 from partstream.conformance.parsing import Parser, Takes, takes_of
 from partstream.conformance.recorded_streams import recorded_streams
@@ -95,9 +95,9 @@ class ParserTarget:
         return TargetDescription(self._name, "parser", protocol=self._parser.protocol)
 
     @property
-    def ways(self) -> frozenset[Way]:
+    def ways(self) -> frozenset[Provocation]:
         """By bytes."""
-        return frozenset({Way.PARSER})
+        return frozenset({Provocation.PARSER})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_Session, None]:

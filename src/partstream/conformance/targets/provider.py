@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.capabilities import Capabilities, Way
+from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.parsing import is_parser
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
@@ -91,11 +91,11 @@ class ProviderTarget:
         return TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
 
     @property
-    def ways(self) -> frozenset[Way]:
+    def ways(self) -> frozenset[Provocation]:
         """A sandwich where it takes an upstream, scripted where it has a hook, else by the prompt."""
         if self._is_sandwich:
-            return frozenset({Way.SANDWICH})
-        return frozenset({Way.SCRIPTED if self._hook is not None else Way.DIRECTED})
+            return frozenset({Provocation.SANDWICH})
+        return frozenset({Provocation.SCRIPTED if self._hook is not None else Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_Session, None]:

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.capabilities import Capabilities, Way
+from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.remote import RemoteFailedError, RemoteProvider
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
@@ -76,9 +76,9 @@ class StdioTarget:
         return TargetDescription(next(iter(self._words), ""), "stdio", protocol=self._protocol)
 
     @property
-    def ways(self) -> frozenset[Way]:
+    def ways(self) -> frozenset[Provocation]:
         """A sandwich, or by the prompt where the command has a model of its own."""
-        return frozenset({Way.SANDWICH if self._has_upstream else Way.DIRECTED})
+        return frozenset({Provocation.SANDWICH if self._has_upstream else Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_Session, None]:

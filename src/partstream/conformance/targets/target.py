@@ -10,7 +10,7 @@ from partstream.errors import CallerError, LanguageModelError
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from partstream.conformance.capabilities import Capabilities, Way
+    from partstream.conformance.capabilities import Capabilities, Provocation
     from partstream.conformance.scripts import Script
     from partstream.provider import LanguageModelChatProvider
     from partstream.testing import ReplayUpstream
@@ -108,7 +108,7 @@ class Target(Protocol):
         ...
 
     @property
-    def ways(self) -> frozenset[Way]:
+    def ways(self) -> frozenset[Provocation]:
         """The attribute `ways`."""
         ...
 
