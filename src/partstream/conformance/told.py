@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scenarios.stream_shapes import ShapeOutcome
 
-__all__ = ["ASPECTS", "Told", "differences", "judged", "told_of"]
+__all__ = ["ASPECTS", "ParserReport", "differences", "judged", "told_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ParserReport:
     """What a parser tells of a stream.
 
     Attributes:
@@ -50,7 +50,7 @@ class Told:
         }
 
 
-async def told_of(parser: Parser, pieces: Sequence[bytes]) -> Told:
+async def told_of(parser: Parser, pieces: Sequence[bytes]) -> ParserReport:
     """Has a parser read a stream."""
     outputs: list[object] = []
     failed = None
@@ -61,7 +61,7 @@ async def told_of(parser: Parser, pieces: Sequence[bytes]) -> Told:
         failed = error.reason
     usage = next((one.usage for one in outputs if isinstance(one, Finish)), None)
     calls = [(one.call_id, one.name, one.input) for one in outputs if isinstance(one, ToolCallPart)]
-    return Told(
+    return ParserReport(
         "".join(str(one.value) for one in outputs if isinstance(one, TextPart)),
         "".join(str(one.value) for one in outputs if isinstance(one, ThinkingPart)),
         tuple(calls),
@@ -70,7 +70,7 @@ async def told_of(parser: Parser, pieces: Sequence[bytes]) -> Told:
     )
 
 
-def differences(wanted: ShapeOutcome, told: Told) -> list[str]:
+def differences(wanted: ShapeOutcome, told: ParserReport) -> list[str]:
     """What a parser got wrong of a shape, a sentence each; thinking and tokens only where it tells any."""
     found = []
     if (told.failed is not None) != wanted.is_failed:
@@ -92,7 +92,7 @@ def differences(wanted: ShapeOutcome, told: Told) -> list[str]:
     return found
 
 
-def _has_ids(told: Told, wanted: tuple[str, ...]) -> bool:
+def _has_ids(told: ParserReport, wanted: tuple[str, ...]) -> bool:
     """Whether the ids end with those of the server: a reader may put a prefix before them."""
     return all(str(one).endswith(other) for (one, _, _), other in zip(told.calls, wanted, strict=True))
 

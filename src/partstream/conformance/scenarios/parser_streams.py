@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scenarios.scenario import ProbeFunction
     from partstream.conformance.scenarios.stream_shapes import StreamShape
-    from partstream.conformance.told import Told
+    from partstream.conformance.told import ParserReport
     from partstream.protocols.protocol import Protocol
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
@@ -72,7 +72,7 @@ def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
         yield f"cut between {around[0]!r} and {around[1]!r}", [data[:place], data[place:]]
 
 
-def _difference(whole: Told, other: Told) -> str:
+def _difference(whole: ParserReport, other: ParserReport) -> str:
     for name in ("failed", "text", "thinking", "calls", "tokens"):
         one, two = getattr(whole, name), getattr(other, name)
         if one != two:
