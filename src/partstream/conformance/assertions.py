@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.cancellation import CancellationToken
 from partstream.conformance.driving import Request, TimeLimits, drive
 from partstream.conformance.hints import HINTS
-from partstream.conformance.judging import Finding, judge_answer
+from partstream.conformance.judging import BrokenPromise, judge_answer
 from partstream.conformance.moves import read_moves
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import Answer, TranscriptEventKind
@@ -44,7 +44,7 @@ class BrokenContractError(AssertionError):
         broken: The rules with what was found, in order.
     """
 
-    def __init__(self, message: str, broken: Sequence[tuple[Rule, Finding]]) -> None:
+    def __init__(self, message: str, broken: Sequence[tuple[Rule, BrokenPromise]]) -> None:
         super().__init__(message)
         self.broken = broken
 
@@ -137,14 +137,14 @@ def _judged(
     cancelled_after: int | None,
     error: BaseException | None,
     namespace: str | None,
-) -> list[tuple[Rule, Finding]]:
+) -> list[tuple[Rule, BrokenPromise]]:
     """What the contract says of an answer of these parts."""
-    found: list[tuple[Rule, Finding]] = []
+    found: list[tuple[Rule, BrokenPromise]] = []
     names = None if tools is None else [tool.name if isinstance(tool, Tool) else tool for tool in tools]
     checker = ContractChecker(
         names,
         CheckMode.LENIENT,
-        lambda one: found.append((one.rule, Finding(one.detail, index=one.index))),
+        lambda one: found.append((one.rule, BrokenPromise(one.detail, index=one.index))),
         namespace=namespace,
     )
     for number, part in enumerate(parts):
@@ -160,13 +160,13 @@ def _judged(
     return found
 
 
-def _causes(broken: list[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+def _causes(broken: list[tuple[Rule, BrokenPromise]]) -> list[tuple[Rule, BrokenPromise]]:
     """Without what follows from the rest: a part that breaks a MUST is dropped, and then nothing may be left to see."""
     others = [one for one in broken if one[0].id != "stream.visible-part"]
     return others if any(rule.level is Level.MUST for rule, _ in others) else broken
 
 
-def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, Finding]]) -> str:
+def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenPromise]]) -> str:
     lines = ["the answer breaks the contract"]
     for rule, finding in broken:
         place = "at the end" if finding.index is None else f"part {finding.index}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from partstream.conformance.capabilities import Capability, Provocation
-from partstream.conformance.judging import Finding
+from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.parser_limits import not_of_parsers
 from partstream.conformance.results import PIXEL, RESULT_WORD
 from partstream.conformance.scripts import USAGE, Ending
@@ -58,7 +58,7 @@ class NotJudged(Exception):  # noqa: N818 - not an error: the reason why there i
     """A check has nothing to judge; the message says why."""
 
 
-Outcome: TypeAlias = "list[Finding]"
+Outcome: TypeAlias = "list[BrokenPromise]"
 """The findings of a check; none where the promise is kept."""
 
 
@@ -100,7 +100,7 @@ def _ends(case: Case) -> Outcome:
                     bool(transcript.upstream) and over
                 )
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
-                findings.append(Finding(what, place, None, end.at_ms, is_environment=not is_known))
+                findings.append(BrokenPromise(what, place, None, end.at_ms, is_environment=not is_known))
     return findings
 
 
@@ -110,7 +110,7 @@ _OF_ENVIRONMENT: Final = (RequestLimitError, UpstreamConnectionError, UpstreamTi
 
 def _resolves(case: Case) -> Outcome:
     return [
-        Finding(
+        BrokenPromise(
             f"the answer was rejected with {placed(one.answer.error)}",
             place,
             None,
@@ -153,7 +153,7 @@ def _text_complete(case: Case) -> Outcome:
         wanted = "".join(part.value for part in parts if isinstance(part, TextPart))
         got = one.answer.text.encode(errors="ignore").decode()
         if got.strip() != wanted.strip() and not one.findings("stream.generation-order"):
-            findings.append(Finding(_difference(wanted, got), place))
+            findings.append(BrokenPromise(_difference(wanted, got), place))
     return findings
 
 
@@ -171,9 +171,11 @@ def _calls_complete(case: Case) -> Outcome:
         lost = [call for call in wanted if call not in got]
         more = [call for call in got if call not in wanted]
         if lost:
-            findings.append(Finding(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place))
+            findings.append(
+                BrokenPromise(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place)
+            )
         elif more or len(got) != len(wanted):
-            findings.append(Finding(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place))
+            findings.append(BrokenPromise(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place))
     return findings
 
 
@@ -190,7 +192,7 @@ def _as_received(case: Case) -> Outcome:
             continue
         if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
             what = f"the model server had sent half of the text, and {cancelled.at_ms / 1000:.1f} s later none was out"
-            findings.append(Finding(what, place, None, cancelled.at_ms))
+            findings.append(BrokenPromise(what, place, None, cancelled.at_ms))
     if not _replies(case):
         raise NotJudged("needs both clocks: a target whose model server is the kit")
     return findings
@@ -201,7 +203,7 @@ def _stops_upstream(case: Case) -> Outcome:
     if not replies:
         raise NotJudged("needs a target whose model server is the kit")
     return [
-        Finding("the model server still sent, or held the connection open, after the answer was cancelled")
+        BrokenPromise("the model server still sent, or held the connection open, after the answer was cancelled")
         for reply in replies
         if reply["outcome"] not in {"client_closed", "whole", "cut"}
     ]
@@ -209,7 +211,7 @@ def _stops_upstream(case: Case) -> Outcome:
 
 def _rejects(case: Case) -> Outcome:
     return [
-        Finding("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
+        BrokenPromise("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
         for place, one in case.answers
         if one.answer.end is not None and one.answer.end.kind is TranscriptEventKind.RESOLVED
     ]
@@ -220,9 +222,11 @@ def _keeps_parts(case: Case) -> Outcome:
     for place, one in case.answers:
         begin = "" if one.script is None else one.script.text[:_BEGIN]
         if not one.answer.text:
-            findings.append(Finding("the model had said text before it failed, and none of it came", place))
+            findings.append(BrokenPromise("the model had said text before it failed, and none of it came", place))
         elif begin and one.answer.text.count(begin) > 1:
-            findings.append(Finding(f"the text before the failure came twice: {begin!r} stands in it again", place))
+            findings.append(
+                BrokenPromise(f"the text before the failure came twice: {begin!r} stands in it again", place)
+            )
     return findings
 
 
@@ -235,7 +239,7 @@ def _logged(case: Case) -> Outcome:
     if not rejected:
         raise NotJudged("the answer was not rejected")
     return [
-        Finding("nothing was logged, and the error that the answer was rejected with says nothing", place)
+        BrokenPromise("nothing was logged, and the error that the answer was rejected with says nothing", place)
         for place, answer in rejected
         if not answer.has(TranscriptEventKind.LOGGED) and not str(answer.error)
     ]
@@ -262,7 +266,7 @@ def _bodies(case: Case) -> list[str]:
 def _text_arrives(case: Case) -> Outcome:
     bodies = _bodies(case)
     return [
-        Finding(f"no request to the model holds the text {transcript.prompt!r}")
+        BrokenPromise(f"no request to the model holds the text {transcript.prompt!r}")
         for transcript in case.transcripts
         if not any(transcript.prompt in body for body in bodies)
     ]
@@ -271,14 +275,16 @@ def _text_arrives(case: Case) -> Outcome:
 def _tools_arrive(case: Case) -> Outcome:
     last = _bodies(case)[-1]
     names = {tool.name for _, one in case.answers for tool in one.answer.options.tools}
-    return [Finding(f"the request to the model does not name the tool {name}") for name in names if name not in last]
+    return [
+        BrokenPromise(f"the request to the model does not name the tool {name}") for name in names if name not in last
+    ]
 
 
 def _images_arrive(case: Case) -> Outcome:
     picture = b64encode(PIXEL.data).decode()[:40]
     if any(picture in body for body in _bodies(case)):
         return []
-    return [Finding("no request to the model holds the bytes of the image")]
+    return [BrokenPromise("no request to the model holds the bytes of the image")]
 
 
 def _results_arrive(case: Case) -> Outcome:
@@ -293,7 +299,7 @@ def _results_arrive(case: Case) -> Outcome:
         raise NotJudged("the model called no tool, so there was no result")
     with_text = any(isinstance(content, TextPart) for part in results for content in part.content)
     if with_text and RESULT_WORD not in _bodies(case)[-1]:
-        return [Finding(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
+        return [BrokenPromise(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
     return []
 
 
@@ -303,17 +309,17 @@ def _usage(case: Case) -> Outcome:
     for place, one in case.answers:
         said = [_counts_in(part) for part in one.answer.parts if _is_usage(part)]
         if len(said) > 1:
-            findings.append(Finding(f"{len(said)} parts with usage came", place))
+            findings.append(BrokenPromise(f"{len(said)} parts with usage came", place))
         finish = one.answer.finish
         if not said and finish is not None and finish.usage is not None:
             usage = finish.usage
             counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
             said = [dict(zip(_COUNTS, counts, strict=True))]
         seen += len(said)
-        findings += [Finding(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
+        findings += [BrokenPromise(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
     if not seen:
         if case.capabilities.has(Capability.USAGE):
-            return [Finding("no usage came: neither a part with it, nor a `Finish`")]
+            return [BrokenPromise("no usage came: neither a part with it, nor a `Finish`")]
         raise NotJudged("no usage came, and none is declared")
     return findings
 
@@ -352,7 +358,7 @@ def _no_mixing(case: Case) -> Outcome:
         for place, answer in enumerate(transcript.answers):
             foreign = [word for word in map(_mark, others) if word in answer.text]
             if foreign:
-                findings.append(Finding(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place))
+                findings.append(BrokenPromise(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place))
     return findings
 
 

@@ -15,7 +15,7 @@ from partstream.conformance.checks import Case, NotJudged, check
 from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
-from partstream.conformance.judging import Finding, judge_transcript
+from partstream.conformance.judging import BrokenPromise, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.contract import RULES
@@ -52,7 +52,7 @@ class Exercised:
     """
 
     transcript: Transcript
-    broken: Mapping[str, Finding]
+    broken: Mapping[str, BrokenPromise]
     judged: frozenset[str] = frozenset()
 
 
@@ -107,11 +107,11 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
 # ---- what is judged ----
 
 
-def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[Finding]]:
+def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenPromise]]:
     """The findings against each promise that a conversation says something about."""
     judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
     case = Case([transcript], [judged], tested.capabilities, tested.way)
-    findings: dict[str, list[Finding]] = {}
+    findings: dict[str, list[BrokenPromise]] = {}
     for promise in JUDGED:
         if promise not in SAME_PARTS.values():
             with suppress(NotJudged):
@@ -119,7 +119,7 @@ def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[Fi
     return findings
 
 
-def _of_target(findings: Iterable[Finding]) -> list[Finding]:
+def _of_target(findings: Iterable[BrokenPromise]) -> list[BrokenPromise]:
     return [finding for finding in findings if not finding.is_environment]
 
 
@@ -131,7 +131,7 @@ _VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _compare_retries(transcript: Transcript, findings: dict[str, list[Finding]]) -> None:
+def _compare_retries(transcript: Transcript, findings: dict[str, list[BrokenPromise]]) -> None:
     """Compares each answer with the one before it to the same request."""
     answers = transcript.answers
     for place in range(1, len(answers)):
@@ -140,13 +140,13 @@ def _compare_retries(transcript: Transcript, findings: dict[str, list[Finding]])
             _compare(answers[place - 1], answers[place], place, _ALL_FIELDS, found)
 
 
-def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[Finding]) -> None:
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenPromise]) -> None:
     difference = _difference(one, other, place, fields)
     if difference is not None:
         found.append(difference)
 
 
-def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> Finding | None:
+def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> BrokenPromise | None:
     if one.has(TranscriptEventKind.CANCELLED) or other.has(TranscriptEventKind.CANCELLED):
         return None  # where it is cancelled depends on the speed of both
     if one.has(TranscriptEventKind.UNFINISHED) or other.has(TranscriptEventKind.UNFINISHED):
@@ -155,7 +155,7 @@ def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...])
     for field in fields:
         if first[field] != second[field]:
             said = f"first {_shown(first[field])}, then {_shown(second[field])}"
-            return Finding(f"the {field} {_VERBS.get(field, 'differs')}: {said}", place)
+            return BrokenPromise(f"the {field} {_VERBS.get(field, 'differs')}: {said}", place)
     return None
 
 

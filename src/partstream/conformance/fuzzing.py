@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.conformance.exercises import Exercise
-    from partstream.conformance.judging import Finding
+    from partstream.conformance.judging import BrokenPromise
     from partstream.conformance.opening import Tested
 
 __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]
@@ -76,7 +76,7 @@ class Failure:
     repetitions: int
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> BrokenPromise:
         """What was found."""
         return self.exercised.broken[self.promise]
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from partstream.contract import Rule, Violation
     from partstream.errors import LanguageModelError
 
-__all__ = ["AnswerJudgement", "Finding", "judge_answer", "judge_transcript"]
+__all__ = ["AnswerJudgement", "BrokenPromise", "judge_answer", "judge_transcript"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class BrokenPromise:
     """A broken promise.
 
     Attributes:
@@ -54,9 +54,9 @@ class AnswerJudgement:
     answer: Answer
     script: ScriptedAnswer | None
     checker: ContractChecker
-    broken: Sequence[tuple[Rule, Finding]]
+    broken: Sequence[tuple[Rule, BrokenPromise]]
 
-    def findings(self, rule_id: str) -> list[Finding]:
+    def findings(self, rule_id: str) -> list[BrokenPromise]:
         """The findings against one rule."""
         return [finding for rule, finding in self.broken if rule.id == rule_id]
 
@@ -106,11 +106,11 @@ def judge_answer(
         namespace: The prefix that the target has declared for its call ids, or None.
         script: What the model was to say, or None: with it, the order of the parts can be judged.
     """
-    broken: list[tuple[Rule, Finding]] = []
+    broken: list[tuple[Rule, BrokenPromise]] = []
     at_ms = 0.0
 
     def add(violation: Violation) -> None:
-        broken.append((violation.rule, Finding(violation.detail, place, violation.index, at_ms)))
+        broken.append((violation.rule, BrokenPromise(violation.detail, place, violation.index, at_ms)))
 
     tools = [tool.name for tool in answer.options.tools]
     checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=namespace)
@@ -129,12 +129,12 @@ def judge_answer(
             case TranscriptEventKind.RESOLVED:
                 if said_failure is not None:
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
-                    broken.append((RULES["stream.ends-once"], Finding(detail, place, None, at_ms)))
+                    broken.append((RULES["stream.ends-once"], BrokenPromise(detail, place, None, at_ms)))
                 checker.complete()
     return AnswerJudgement(answer, script, checker, tuple(_without_consequences(broken)))
 
 
-def _without_consequences(broken: list[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+def _without_consequences(broken: list[tuple[Rule, BrokenPromise]]) -> list[tuple[Rule, BrokenPromise]]:
     """The findings without that of an answer in which nothing can be seen because its parts break rules themselves."""
     of_parts = any(rule.level is Level.MUST and finding.index is not None for rule, finding in broken)
     return [row for row in broken if not (of_parts and row[0].id == "stream.visible-part")]

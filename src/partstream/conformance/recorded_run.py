@@ -17,7 +17,7 @@ from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
-from partstream.conformance.judging import Finding
+from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.moves import Move
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
@@ -110,9 +110,9 @@ def _tools_of(exchanges: Sequence[RecordedExchange], tested: Tested) -> tuple[To
 
 def _compare_ends(
     transcript: Transcript, answers: Sequence[Sequence[RecordedExchange]], file: str
-) -> dict[str, list[Finding]]:
+) -> dict[str, list[BrokenPromise]]:
     """The findings against what the end of an answer promises: it failed where the recorded one failed, else not."""
-    findings: dict[str, list[Finding]] = {}
+    findings: dict[str, list[BrokenPromise]] = {}
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
         error = _recorded_error(exchanges[-1], file)
         promise, wrong = (
@@ -126,7 +126,7 @@ def _compare_ends(
             said = (
                 f"it was rejected: {end.value}" if error is None else f"it resolved, though the answer failed: {error}"
             )
-            found.append(Finding(said, place, None, end.at_ms))
+            found.append(BrokenPromise(said, place, None, end.at_ms))
     return findings
 
 
@@ -143,7 +143,9 @@ def _recorded_error(exchange: RecordedExchange, file: str) -> LanguageModelError
     return last.error if isinstance(last, Finish) else None
 
 
-def _result(promise: Promise | Rule, found: list[Finding] | None, repeat: str, milliseconds: float) -> CheckResult:
+def _result(
+    promise: Promise | Rule, found: list[BrokenPromise] | None, repeat: str, milliseconds: float
+) -> CheckResult:
     facts: dict[str, Any] = {"verdict": Verdict.PASSED}
     if found is None:
         facts = {"verdict": Verdict.NOT_JUDGED, "got": "no recorded answer says anything about it"}
@@ -161,7 +163,7 @@ def _result(promise: Promise | Rule, found: list[Finding] | None, repeat: str, m
     )
 
 
-def _facts_of(promise: Promise | Rule, found: list[Finding], repeat: str) -> dict[str, Any]:
+def _facts_of(promise: Promise | Rule, found: list[BrokenPromise], repeat: str) -> dict[str, Any]:
     first = next((one for one in found if not one.is_environment), found[0])
     hint = hint_of(promise.id)
     failed = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING

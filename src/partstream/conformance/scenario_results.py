@@ -17,7 +17,7 @@ from partstream.contract import RULES, Level
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conformance.judging import Finding
+    from partstream.conformance.judging import BrokenPromise
     from partstream.conformance.opening import Tested
     from partstream.conformance.transcript import Transcript
 
@@ -61,7 +61,7 @@ class ScenarioResults:
             for one in results
         ]
 
-    def of_findings(self, found: Mapping[str, list[Finding]], milliseconds: float) -> list[CheckResult]:
+    def of_findings(self, found: Mapping[str, list[BrokenPromise]], milliseconds: float) -> list[CheckResult]:
         """The results of a probe."""
         return [self._judged(one, found.get(one.partition("/")[0], []), milliseconds, None) for one in self._ids]
 
@@ -83,7 +83,7 @@ class ScenarioResults:
         return self._judged(check_id, findings, milliseconds, self._slug)
 
     def _judged(
-        self, check_id: str, findings: Sequence[Finding], milliseconds: float, transcript: str | None
+        self, check_id: str, findings: Sequence[BrokenPromise], milliseconds: float, transcript: str | None
     ) -> CheckResult:
         if not findings:
             return self._result(check_id, Verdict.PASSED, duration_ms=milliseconds, transcript=transcript)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.conformance.answer_streams import answer_stream, form_of, framed
 from partstream.conformance.checks import NotJudged
-from partstream.conformance.judging import Finding
+from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.parser_provider import ParserProvider
 from partstream.conformance.parsing import Takes
 from partstream.conformance.recorded_streams import recorded_streams
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parser_scenarios"]
 
-_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[Finding]]]]"
+_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenPromise]]]]"
 
 SAME_PARTS: Final = "parser.same-parts"
 WHOLE_CALLS: Final = "parser.whole-calls"
@@ -49,7 +49,7 @@ _MOST_NAMES: Final = 20
 # ---- cut and broken off ----
 
 
-async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[Finding]]:
+async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
     if parser.takes is Takes.BYTES:
         raise NotJudged("the parser takes all bytes at once")
     data = answer_stream(protocol, _ANSWER).data
@@ -60,7 +60,7 @@ async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[F
     for what, pieces in _cuts(data):
         told = await told_of(parser, pieces)
         if told != whole:
-            found.append(Finding(f"{what}: {_difference(whole, told)}"))
+            found.append(BrokenPromise(f"{what}: {_difference(whole, told)}"))
     return {SAME_PARTS: found}
 
 
@@ -80,7 +80,7 @@ def _difference(whole: ParserReport, other: ParserReport) -> str:
     return ""
 
 
-async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[Finding]]:
+async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
     data = answer_stream(protocol, _ANSWER).data
     wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
     found = []
@@ -89,7 +89,9 @@ async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[
         calls = [(name, arguments) for _, name, arguments in told.calls]
         half = [call for call in calls if call not in wanted]
         if half:
-            found.append(Finding(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came"))
+            found.append(
+                BrokenPromise(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came")
+            )
     return {WHOLE_CALLS: found}
 
 
@@ -141,26 +143,26 @@ _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
-async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[Finding]]:
+async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
     pieces = form.change(answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
 
-async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[Finding]]:
+async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
     pieces = [one.data for one in framed(shape.events, form_of(protocol))]
     return await _shaped(parser, pieces, shape.outcome)
 
 
-async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[Finding]]:
+async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[BrokenPromise]]:
     wrong = differences(outcome, await told_of(parser, pieces))
-    return {SERVER_SHAPE: [Finding(one) for one in wrong]}
+    return {SERVER_SHAPE: [BrokenPromise(one) for one in wrong]}
 
 
 # ---- recordings ----
 
 
-async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[Finding]]:
+async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
     wrong: dict[str, list[str]] = {name: [] for name in ASPECTS}
     streams = recorded_streams(folder, protocol)
     has_tokens = False
@@ -177,12 +179,12 @@ async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mappi
     return {f"{RECORDED}{name}": _named(name, names, len(streams)) for name, names in wrong.items()}
 
 
-def _named(aspect: str, names: list[str], of: int) -> list[Finding]:
+def _named(aspect: str, names: list[str], of: int) -> list[BrokenPromise]:
     if not names:
         return []
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     listed = ", ".join(names[:_MOST_NAMES]) + more
-    return [Finding(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
+    return [BrokenPromise(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
 
 
 # ---- the rows ----
@@ -218,7 +220,7 @@ def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
 def _asking(ask: _Ask) -> ProbeFunction:
     async def asked(
         provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-    ) -> Mapping[str, list[Finding]]:
+    ) -> Mapping[str, list[BrokenPromise]]:
         del model, seconds
         if not isinstance(provider, ParserProvider):
             raise NotJudged("needs a parser")

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken, CancellationTokenSource
-from partstream.conformance.judging import Finding
+from partstream.conformance.judging import BrokenPromise
 from partstream.messages import ChatMessage
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ _TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "
 
 async def list_models(
     provider: LanguageModelChatProvider, _: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[Finding]]:
+) -> Mapping[str, list[BrokenPromise]]:
     """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
     changes: list[object] = []
     event = provider.on_did_change_language_model_chat_information
     subscription = None if event is None else event(changes.append)
-    findings: dict[str, list[Finding]] = {
+    findings: dict[str, list[BrokenPromise]] = {
         name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
     }
     try:
@@ -36,9 +36,9 @@ async def list_models(
         findings["models.listed"] += wrong
         again, _failed = await _listed(provider, seconds)
         if [one.id for one in first] != [one.id for one in again]:
-            findings["models.same-twice"].append(Finding(f"first {_ids(first)}, then {_ids(again)}"))
+            findings["models.same-twice"].append(BrokenPromise(f"first {_ids(first)}, then {_ids(again)}"))
         if changes:
-            findings["models.no-change-event"].append(Finding(f"the event fired {len(changes)} times"))
+            findings["models.no-change-event"].append(BrokenPromise(f"the event fired {len(changes)} times"))
         findings["models.cancelled"] += await _cancelled(provider, seconds)
     finally:
         if subscription is not None:
@@ -48,29 +48,29 @@ async def list_models(
 
 async def _listed(
     provider: LanguageModelChatProvider, seconds: float
-) -> tuple[list[LanguageModelChatInformation], list[Finding]]:
+) -> tuple[list[LanguageModelChatInformation], list[BrokenPromise]]:
     try:
         async with asyncio.timeout(seconds):
             models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
     except TimeoutError:
-        return [], [Finding(f"no list within {seconds:g} seconds", is_environment=True)]
+        return [], [BrokenPromise(f"no list within {seconds:g} seconds", is_environment=True)]
     except (Exception, SystemExit) as error:
-        return [], [Finding(f"listing the models failed with {error!r}")]
+        return [], [BrokenPromise(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
     twice = sorted({one for one in ids if ids.count(one) > 1})
-    return models, [Finding(f"the id {one!r} stands in the list {ids.count(one)} times") for one in twice]
+    return models, [BrokenPromise(f"the id {one!r} stands in the list {ids.count(one)} times") for one in twice]
 
 
-async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[Finding]:
+async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenPromise]:
     source = CancellationTokenSource()
     source.cancel()
     try:
         async with asyncio.timeout(seconds):
             await provider.provide_language_model_chat_information(True, source.token)
     except TimeoutError:
-        return [Finding(f"a cancelled list did not end within {seconds:g} seconds")]
+        return [BrokenPromise(f"a cancelled list did not end within {seconds:g} seconds")]
     except SystemExit as error:
-        return [Finding(f"a cancelled list ended with {error!r}")]
+        return [BrokenPromise(f"a cancelled list ended with {error!r}")]
     except Exception:
         return []  # a cancelled list may fail: nobody reads it
     return []
@@ -82,31 +82,33 @@ def _ids(models: list[LanguageModelChatInformation]) -> str:
 
 async def count_tokens(
     provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[Finding]]:
+) -> Mapping[str, list[BrokenPromise]]:
     """Counts the tokens of texts and of a message, and of growing texts."""
-    findings: dict[str, list[Finding]] = {"tokens.count": [], "tokens.monotone": []}
+    findings: dict[str, list[BrokenPromise]] = {"tokens.count": [], "tokens.monotone": []}
     try:
         async with asyncio.timeout(seconds):
             await _count_all(provider, model, findings)
     except TimeoutError:
-        findings["tokens.count"].append(Finding(f"no counts within {seconds:g} seconds", is_environment=True))
+        findings["tokens.count"].append(BrokenPromise(f"no counts within {seconds:g} seconds", is_environment=True))
     return findings
 
 
 async def _count_all(
-    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, findings: Mapping[str, list[Finding]]
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    findings: Mapping[str, list[BrokenPromise]],
 ) -> None:
     for text in (*_TEXTS, ChatMessage.user("Hello")):
         _, problem = await _counted(provider, model, text)
         if problem:
-            findings["tokens.count"].append(Finding(problem))
+            findings["tokens.count"].append(BrokenPromise(problem))
     words = "The quick brown fox jumps over the lazy dog. "
     before = 0
     for times in range(1, 6):
         count, problem = await _counted(provider, model, words * times)
         if not problem and count < before - _BOUND:
             what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
-            findings["tokens.monotone"].append(Finding(what))
+            findings["tokens.monotone"].append(BrokenPromise(what))
         before = count
 
 

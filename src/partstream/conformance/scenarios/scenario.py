@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capability
     from partstream.conformance.driving import Request
-    from partstream.conformance.judging import Finding
+    from partstream.conformance.judging import BrokenPromise
     from partstream.conformance.moves import Move
     from partstream.conformance.scripts import Script
     from partstream.conformance.transcript import Answer
@@ -59,9 +59,7 @@ class Scenario:
     asks_upstream: bool = True
 
 
-ProbeFunction: TypeAlias = (
-    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], Awaitable[Mapping[str, list[Finding]]]]"
-)
+ProbeFunction: TypeAlias = "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], Awaitable[Mapping[str, list[BrokenPromise]]]]"
 """Asks a provider something beside an answer, within so many seconds, and returns the findings against each promise."""
 
 
