@@ -6,7 +6,7 @@ import json
 import pytest
 
 from partstream.cancellation import CancellationTokenSource
-from partstream.conformance.targets.remote import RemoteProvider
+from partstream.conformance.targets.remote import PipedProvider
 from partstream.conformance.targets.stdio import words_of
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.messages import ChatMessage, RequestOptions
@@ -59,7 +59,7 @@ def test_a_part_that_was_under_way_at_the_cancellation_is_not_blamed_on_the_othe
         server = await asyncio.start_server(peer, "127.0.0.1", 0)
         host, port = server.sockets[0].getsockname()
         reader, writer = await asyncio.open_connection(host, port)
-        remote, source = RemoteProvider(reader, writer), CancellationTokenSource()
+        remote, source = PipedProvider(reader, writer), CancellationTokenSource()
         progress = Collected(source.cancel)
         async with asyncio.timeout(10):
             await remote.provide_language_model_chat_response(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import Progress
 
-__all__ = ["RemoteFailedError", "RemoteProvider"]
+__all__ = ["PipedProvider", "RemoteFailedError"]
 
 _READ_SIZE: Final = 65536
 
@@ -48,7 +48,7 @@ class RemoteFailedError(Exception):
         self.code = code
 
 
-class RemoteProvider(LanguageModelChatProvider):
+class PipedProvider(LanguageModelChatProvider):
     """A provider behind a pipe.
 
     Args:

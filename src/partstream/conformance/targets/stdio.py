@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.capabilities import Capabilities, Provocation
-from partstream.conformance.targets.remote import RemoteFailedError, RemoteProvider
+from partstream.conformance.targets.remote import PipedProvider, RemoteFailedError
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.testing import ReplayUpstream
@@ -39,7 +39,7 @@ _VSCODE_VERSION: Final = "1.140.0"
 @dataclass(frozen=True, slots=True)
 class _Session:
     upstream: ReplayUpstream | None
-    remote: RemoteProvider
+    remote: PipedProvider
     declared: Capabilities = field(default_factory=Capabilities)
     note: str = ""
 
@@ -95,7 +95,7 @@ class StdioTarget:
             process = await self._start(url)
             stack.push_async_callback(_stop, process)
             assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
-            remote = RemoteProvider(process.stdout, process.stdin)
+            remote = PipedProvider(process.stdout, process.stdin)
             stack.push_async_callback(remote.aclose)
             await self._initialize(remote)
             yield _Session(upstream, remote)
@@ -113,7 +113,7 @@ class StdioTarget:
         except OSError as error:
             raise UnusableTargetError(name, f"cannot be started: {error}") from error
 
-    async def _initialize(self, remote: RemoteProvider) -> None:
+    async def _initialize(self, remote: PipedProvider) -> None:
         params = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientInfo": {"name": "partstream conformance", "version": "1"},
