@@ -18,7 +18,7 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.judging import Judgement, Verdict, judge
+from partstream.cli.judging import Judgement, RuleVerdict, judge
 from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _STYLES: Final = {
-    Verdict.KEPT: "green",
-    Verdict.BROKEN: "bold red",
-    Verdict.WARNING: "yellow",
-    Verdict.NOT_JUDGED: "dim",
+    RuleVerdict.KEPT: "green",
+    RuleVerdict.BROKEN: "bold red",
+    RuleVerdict.WARNING: "yellow",
+    RuleVerdict.NOT_JUDGED: "dim",
 }
 _EXIT_STYLES: Final = {
     ExitCode.FINE: "green",
@@ -221,7 +221,7 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
                 "section": rule.section,
                 "level": rule.level,
                 "verdict": judgement.verdict(rule),
-                "needs": judgement.missing(rule) if judgement.verdict(rule) is Verdict.NOT_JUDGED else None,
+                "needs": judgement.missing(rule) if judgement.verdict(rule) is RuleVerdict.NOT_JUDGED else None,
                 "count": judgement.count(rule),
                 "details": judgement.details.get(rule.id, []),
             }
@@ -249,17 +249,17 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
     _render_end(judgement, console)
 
 
-def _cells(judgement: Judgement) -> Iterator[tuple[Rule, Verdict, str]]:
+def _cells(judgement: Judgement) -> Iterator[tuple[Rule, RuleVerdict, str]]:
     """Each rule with its verdict, and what is needed for one that could not be judged."""
     for rule in RULES.values():
         verdict = judgement.verdict(rule)
-        yield rule, verdict, f": needs {judgement.missing(rule)}" if verdict is Verdict.NOT_JUDGED else ""
+        yield rule, verdict, f": needs {judgement.missing(rule)}" if verdict is RuleVerdict.NOT_JUDGED else ""
 
 
 def _wide_table(judgement: Judgement) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("Rule", overflow="fold")
-    for name in ("Section", "Level", "Verdict"):
+    for name in ("Section", "Level", "RuleVerdict"):
         table.add_column(name)
     for rule, verdict, missing in _cells(judgement):
         table.add_row(rule.id, rule.section, rule.level, Text(verdict + missing, _STYLES[verdict]))
@@ -296,7 +296,7 @@ def _render_end(judgement: Judgement, console: Console) -> None:
 
 def _total(judgement: Judgement) -> str:
     verdicts = Counter(judgement.verdict(rule) for rule in RULES.values())
-    total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict])
+    total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in RuleVerdict if verdicts[verdict])
     if judgement.is_vacuous:
         return "Nothing to judge: the stream holds no part."
     so_far = ", as far as the stream goes" if judgement.finish.outcome is Outcome.TRUNCATED else ""

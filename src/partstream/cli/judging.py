@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from partstream.cli.opened_recordings import Recording
 
-__all__ = ["Judgement", "Verdict", "judge"]
+__all__ = ["Judgement", "RuleVerdict", "judge"]
 
 _MAX_DETAILS: Final = 3
 _CHUNK_SIZE: Final = 65536  # bytes at a time, so that only the recording itself is held whole
 
 
-class Verdict(StrEnum):
+class RuleVerdict(StrEnum):
     """What is said of one rule."""
 
     KEPT = "kept"
@@ -58,11 +58,11 @@ class Judgement:
     parts: Counter[str] = field(default_factory=Counter)
     unmapped: Counter[str] = field(default_factory=Counter)
 
-    def verdict(self, rule: Rule) -> Verdict:
+    def verdict(self, rule: Rule) -> RuleVerdict:
         """The verdict on one rule."""
         if self.count(rule):
-            return Verdict.BROKEN if rule.level is Level.MUST else Verdict.WARNING
-        return Verdict.KEPT if self.missing(rule) is None else Verdict.NOT_JUDGED
+            return RuleVerdict.BROKEN if rule.level is Level.MUST else RuleVerdict.WARNING
+        return RuleVerdict.KEPT if self.missing(rule) is None else RuleVerdict.NOT_JUDGED
 
     def missing(self, rule: Rule) -> str | None:
         """What the stream lacks to show whether an unbroken rule is kept; None where it lacks nothing."""
@@ -81,7 +81,7 @@ class Judgement:
     @property
     def kept(self) -> bool:
         """Whether no MUST is broken."""
-        return all(self.verdict(rule) is not Verdict.BROKEN for rule in RULES.values())
+        return all(self.verdict(rule) is not RuleVerdict.BROKEN for rule in RULES.values())
 
     @property
     def is_vacuous(self) -> bool:
