@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from commands import call, run
 
-from partstream.configuration.findings import Verdict
+from partstream.configuration.findings import CheckStatus
 from partstream.configuration.provider_examination import TrialLimits, examine_provider
 
 HEAD = "from partstream import *\n"
@@ -191,7 +191,7 @@ def test_a_provider_that_does_not_end_is_not_waited_for(
     async def test() -> None:
         limits = TrialLimits(count_seconds=0.1, answer_seconds=0.1)
         found = await examine_provider(str(file), asks=subject == "answer", limits=limits)
-        assert (found[-1].subject, found[-1].verdict) == (subject, Verdict.PROBLEM)
+        assert (found[-1].subject, found[-1].verdict) == (subject, CheckStatus.PROBLEM)
         assert says in found[-1].says
 
     run(test())

@@ -23,7 +23,7 @@ from partstream.client_settings.files import UnusableTextError
 from partstream.client_settings.json_nodes import read_nodes
 from partstream.configuration import Given
 from partstream.configuration.examination import examine
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.harness import ALLOWS_SIGNED_OUT, LISTS_MODELS, HarnessFacts, finding_on_harness
 from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
@@ -41,7 +41,7 @@ _EDITORS: Final = (
 )
 """Programs, their folder of settings, and their folder in the user's home with the extensions."""
 
-_STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "bold red"}
+_STYLES: Final = {CheckStatus.FINE: "green", CheckStatus.WARNING: "yellow", CheckStatus.PROBLEM: "bold red"}
 
 
 @click.command("doctor", short_help="Find out what keeps a model from answering.")
@@ -74,7 +74,7 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
     try:
         findings = asyncio.run(_examined(configuration_of(more, **options), asks=asks))
     except UnusableConfigurationError as error:
-        _show([Finding("settings", Verdict.PROBLEM, error.message)], as_json=as_json)
+        _show([Finding("settings", CheckStatus.PROBLEM, error.message)], as_json=as_json)
         sys.exit(ExitCode.UNUSABLE)
     _end([*findings, *_on_harnesses()], as_json=as_json)
 
@@ -112,7 +112,7 @@ async def _examined(configuration: Configuration, *, asks: bool) -> list[Finding
 def _end(findings: list[Finding], *, as_json: bool) -> NoReturn:
     """Shows what was found, and ends with the code that says how bad it is."""
     _show(findings, as_json=as_json)
-    has_problem = any(finding.verdict is Verdict.PROBLEM for finding in findings)
+    has_problem = any(finding.verdict is CheckStatus.PROBLEM for finding in findings)
     sys.exit(ExitCode.FOUND if has_problem else ExitCode.FINE)
 
 

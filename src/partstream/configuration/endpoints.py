@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.protocols.known_servers import server_at
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.detection.asking import ask_round
@@ -65,17 +65,17 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     signs, sign = asked.signs, asked.signs[own.name]
     says = _says(own, [wire for wire in wires if wire is not own], asked)
     if sign.presence is Presence.THERE:
-        return Endpoints((Finding("endpoint", Verdict.FINE, says),), True)
+        return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
     if sign.presence is Presence.SILENT:
         advice = sign.advice or "the finding about its models may say why"
-        return Endpoints((Finding("endpoint", Verdict.WARNING, says, advice),), None)
+        return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
     advice = sign.advice or (WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
     spoken = next((wire for wire in wires if signs[wire.name].presence is Presence.THERE), None)
     if spoken is not None:
         advice = f"leave `protocol` out, or set it to {spoken.name}{_and_base_url(spoken, elsewhere)}"
     elif is_set:
         advice = await advice_on_protocol(gateway, connections) or advice
-    return Endpoints((Finding("endpoint", Verdict.PROBLEM, says, advice),), False)
+    return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
 
 
 def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:

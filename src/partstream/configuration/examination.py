@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from partstream.configuration.advice import AT_A_TERMINAL, explained
 from partstream.configuration.endpoints import examine_endpoints
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.model_trial import ask_model
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
@@ -63,18 +63,18 @@ async def examine(
     """
     advice = replace(advice, not_asked="") if asks else advice
     findings = [_file(configuration)]
-    findings += [Finding("protocols", Verdict.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
+    findings += [Finding("protocols", CheckStatus.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
-    findings += [Finding("settings", Verdict.WARNING, sentence) for sentence in odd]
+    findings += [Finding("settings", CheckStatus.WARNING, sentence) for sentence in odd]
     try:
         gateway = configuration.gateway(on_key)
     except ConfigurationError as error:
         helps = advice.no_server if error.where == "baseUrl" else ""
-        return [*findings, Finding("settings", Verdict.PROBLEM, str(error), helps)]
+        return [*findings, Finding("settings", CheckStatus.PROBLEM, str(error), helps)]
     findings.append(_server_settings(configuration, gateway))
     keys = await _guarded("key", _key(configuration, gateway), advice)
     server: list[Finding] = []
-    if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
+    if all(finding.verdict is not CheckStatus.PROBLEM for finding in keys):
         server = await _guarded("server", _server(gateway, advice), advice)
     findings += [*(keys or [_without_key(gateway, server, advice)]), *server]
     if asks:
@@ -86,9 +86,9 @@ async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
     """What came of asking the model; it is not asked where a check before it has failed."""
     model_id = gateway.selection.default
     if model_id is None:
-        return Finding("model", Verdict.PROBLEM, "none is named, so none was asked", advice.no_model)
-    if any(finding.verdict is Verdict.PROBLEM for finding in findings):
-        return Finding("model", Verdict.WARNING, f"{model_id} was not asked", "mend the problems above first")
+        return Finding("model", CheckStatus.PROBLEM, "none is named, so none was asked", advice.no_model)
+    if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
+        return Finding("model", CheckStatus.WARNING, f"{model_id} was not asked", "mend the problems above first")
     (finding,) = await _guarded("model", _model(gateway, model_id, advice), advice)
     return finding
 
@@ -102,21 +102,21 @@ async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Adv
     try:
         return await examined
     except ConnectionSetupError as error:
-        return [Finding("network", Verdict.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
+        return [Finding("network", CheckStatus.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
     except ConfigurationError as error:  # in the protocol that was found out
-        return [Finding("settings", Verdict.PROBLEM, str(error))]
+        return [Finding("settings", CheckStatus.PROBLEM, str(error))]
     except LanguageModelError as error:
-        return [Finding(subject, Verdict.PROBLEM, str(error))]
+        return [Finding(subject, CheckStatus.PROBLEM, str(error))]
     except Exception as error:
         _logger.debug("looking at the %s failed", subject, exc_info=True)
         says = f"looking at it failed with {type(error).__name__}"
-        return [Finding(subject, Verdict.PROBLEM, says, advice.fault)]
+        return [Finding(subject, CheckStatus.PROBLEM, says, advice.fault)]
 
 
 def _file(configuration: Configuration) -> Finding:
     if configuration.file.is_file():
-        return Finding("file", Verdict.FINE, f"{configuration.file} was read")
-    return Finding("file", Verdict.FINE, f"{configuration.file} does not exist, and need not")
+        return Finding("file", CheckStatus.FINE, f"{configuration.file} was read")
+    return Finding("file", CheckStatus.FINE, f"{configuration.file} does not exist, and need not")
 
 
 def _server_settings(configuration: Configuration, gateway: GatewayConfiguration) -> Finding:
@@ -126,12 +126,15 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
         says += f" through {configuration.resolved.values['proxy'].shown}"
     if not gateway.verify_certificates:
         return Finding(
-            "base URL", Verdict.WARNING, f"{says}, without a check of who answers", "set `proxyStrictSSL` to true again"
+            "base URL",
+            CheckStatus.WARNING,
+            f"{says}, without a check of who answers",
+            "set `proxyStrictSSL` to true again",
         )
     address = urlsplit(gateway.base_url)
     if address.scheme == "http" and not is_loopback(address.hostname or ""):
-        return Finding("base URL", Verdict.WARNING, f"{says}, unencrypted", "use https where you can")
-    return Finding("base URL", Verdict.FINE, says)
+        return Finding("base URL", CheckStatus.WARNING, f"{says}, unencrypted", "use https where you can")
+    return Finding("base URL", CheckStatus.FINE, says)
 
 
 async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> list[Finding]:
@@ -139,16 +142,16 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
     credentials = gateway.credentials
     if credentials is None:
         value = configuration.resolved.values.get("apiKey")
-        return [] if value is None else [Finding("key", Verdict.FINE, f"from {value.where}")]
+        return [] if value is None else [Finding("key", CheckStatus.FINE, f"from {value.where}")]
     try:
         await credentials.get()
     except CredentialError as error:
-        return [Finding("key", Verdict.PROBLEM, str(error), error.expected)]
+        return [Finding("key", CheckStatus.PROBLEM, str(error), error.expected)]
     if not isinstance(credentials, RenewingKey):
-        return [Finding("key", Verdict.FINE, "set")]
+        return [Finding("key", CheckStatus.FINE, "set")]
     ends = credentials.expires_at
     until = "" if ends is None else f", good until {datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M} UTC"
-    return [Finding("key", Verdict.FINE, f"from {credentials.source}{until}")]
+    return [Finding("key", CheckStatus.FINE, f"from {credentials.source}{until}")]
 
 
 def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
@@ -162,14 +165,16 @@ def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
     host = urlsplit(gateway.base_url).hostname or ""
     known = server_at(gateway.base_url)
     if gateway.headers:
-        return Finding("key", Verdict.FINE, "none is set, and the settings have headers")
+        return Finding("key", CheckStatus.FINE, "none is set, and the settings have headers")
     if is_loopback(host):
-        return Finding("key", Verdict.FINE, "none is set; servers on this machine often need none")
+        return Finding("key", CheckStatus.FINE, "none is set; servers on this machine often need none")
     if known is not None and known.has_host(host) and known.key is KeyRequirement.REQUIRED:
-        return Finding("key", Verdict.PROBLEM, f"none is set; {known.title} needs one", advice.no_key)
-    if any(finding.verdict is Verdict.PROBLEM for finding in findings):
-        return Finding("key", Verdict.WARNING, "none is set; servers on other machines often need one", advice.no_key)
-    return Finding("key", Verdict.FINE, "none is set, and the server answered without one")
+        return Finding("key", CheckStatus.PROBLEM, f"none is set; {known.title} needs one", advice.no_key)
+    if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
+        return Finding(
+            "key", CheckStatus.WARNING, "none is set; servers on other machines often need one", advice.no_key
+        )
+    return Finding("key", CheckStatus.FINE, "none is set, and the server answered without one")
 
 
 async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding]:
@@ -185,7 +190,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
                 answer = _telling(answers)
                 listed = await _judged(answer, known, fetch, advice)
             findings = [*_protocol(upstream.detected), *listed]
-            is_told = any(finding.verdict is Verdict.PROBLEM for finding in listed) and answer.status < 500
+            is_told = any(finding.verdict is CheckStatus.PROBLEM for finding in listed) and answer.status < 500
             if is_told and answer.status not in _NO_LIST:
                 return findings  # the endpoints would say the same once more
             endpoints = await examine_endpoints(known, upstream.connections, is_set=upstream.detected is None)
@@ -194,9 +199,9 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
             return [*findings, *endpoints.findings]
     except TimeoutError:
         says = f"it did not answer within {_SECONDS:g} s when asked for its models"
-        return [Finding("server", Verdict.PROBLEM, says, "is it the right address, and is the server busy?")]
+        return [Finding("server", CheckStatus.PROBLEM, says, "is it the right address, and is the server busy?")]
     except UpstreamError as error:
-        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice)]
+        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice)]
 
 
 def _protocol(detected: Detected | None) -> list[Finding]:
@@ -204,8 +209,10 @@ def _protocol(detected: Detected | None) -> list[Finding]:
     if detected is None:
         return []
     if detected.is_certain:
-        return [Finding("protocol", Verdict.FINE, f"at {detected.shown_url}: {detected.says}")]
-    verdict = Verdict.PROBLEM if detected.advice else Verdict.WARNING  # it said that no endpoint is there, or nothing
+        return [Finding("protocol", CheckStatus.FINE, f"at {detected.shown_url}: {detected.says}")]
+    verdict = (
+        CheckStatus.PROBLEM if detected.advice else CheckStatus.WARNING
+    )  # it said that no endpoint is there, or nothing
     return [Finding("protocol", verdict, detected.says, detected.advice)]
 
 
@@ -223,7 +230,7 @@ _ADVICE: Final = {
 _GENERAL_ADVICE: Final = "what does its own log say?"
 _NO_LIST: Final = frozenset({404, 405, 501})
 _LISTS_NOTHING: Final = Finding(
-    "server", Verdict.WARNING, "it answers, and lists no models", "name those that you want in `models`"
+    "server", CheckStatus.WARNING, "it answers, and lists no models", "name those that you want in `models`"
 )
 
 
@@ -234,20 +241,20 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
         document = loads(answer.body)
     except JSONDecodeError:
         error = list_refusal(answer, gateway)
-        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
+        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
     try:
         catalogue = read_catalogue(document)
     except UpstreamError:
-        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
+        return [Finding("server", CheckStatus.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
     listed = catalogue.entries.keys()
     if not listed and not _named(gateway):
         return [_LISTS_NOTHING]
     says = f"it answers, and lists {len(listed)} language model{'' if len(listed) == 1 else 's'}"
-    findings = [Finding("server", Verdict.FINE, says, advice.not_asked)]
+    findings = [Finding("server", CheckStatus.FINE, says, advice.not_asked)]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
-        findings.append(Finding("models", Verdict.WARNING, says, "check the spelling; a server need not list all"))
+        findings.append(Finding("models", CheckStatus.WARNING, says, "check the spelling; a server need not list all"))
     return findings
 
 
@@ -257,7 +264,7 @@ async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: 
     if says_path_is_missing(error):
         missing = await advice_on_missing_list(fetch, gateway)
         error.advise(f"{missing} If so: name models in `models`" if is_general(missing) else missing)
-    verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
+    verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
     explained(error, gateway, advice)
     helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
     return Finding("server", verdict, f"asked for its models, {error.statement}", helps)

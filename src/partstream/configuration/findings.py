@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Verdict"]
+__all__ = ["CheckStatus", "Finding"]
 
 
-class Verdict(StrEnum):
+class CheckStatus(StrEnum):
     """The verdict on one check."""
 
     FINE = "fine"
@@ -28,6 +28,6 @@ class Finding:
     """
 
     subject: str
-    verdict: Verdict
+    verdict: CheckStatus
     says: str
     advice: str = ""

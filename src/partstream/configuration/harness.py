@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 
 __all__ = ["ALLOWS_SIGNED_OUT", "LISTS_MODELS", "HarnessFacts", "finding_on_harness"]
 
@@ -40,12 +40,12 @@ def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") ->
     """
     if facts.is_remote:
         says = "offers no models of extensions in a remote window and in a browser"
-        return Finding(subject, Verdict.FINE, says, "choose Local below the box of the chat")
+        return Finding(subject, CheckStatus.FINE, says, "choose Local below the box of the chat")
     if not facts.lists_models:
         advice = f"set it, and for use without an account also {ALLOWS_SIGNED_OUT}; {_WRITES_THEM}"
-        return Finding(subject, Verdict.FINE, f"offers no models of extensions: {LISTS_MODELS} is off", advice)
+        return Finding(subject, CheckStatus.FINE, f"offers no models of extensions: {LISTS_MODELS} is off", advice)
     if not facts.allows_signed_out:
         advice = f"set it for use without an account; {_WRITES_THEM}"
         says = f"offers the models only to a person who is signed in at GitHub: {ALLOWS_SIGNED_OUT} is off"
-        return Finding(subject, Verdict.FINE, says, advice)
-    return Finding(subject, Verdict.FINE, "offers the models, with an account and without one")
+        return Finding(subject, CheckStatus.FINE, says, advice)
+    return Finding(subject, CheckStatus.FINE, "offers the models, with an account and without one")

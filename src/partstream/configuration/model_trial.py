@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.cancellation import CancellationToken
 from partstream.configuration.advice import explained
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.provider import LanguageModelChatInformation
@@ -65,7 +65,7 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice
             # A model may think for more tokens than that: it works, though nothing of its answer came.
             if not _was_cut(answer):
                 return _failed(model_id, error, gateway, advice)
-    return Finding("model", Verdict.FINE, f"{model_id} answers{_tokens(answer)}")
+    return Finding("model", CheckStatus.FINE, f"{model_id} answers{_tokens(answer)}")
 
 
 def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelection:
@@ -85,7 +85,7 @@ def _was_cut(answer: _Answer) -> bool:
 def _failed(model_id: str, error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice) -> Finding:
     explained(error, gateway, advice)
     statement, helps = (error.statement, error.advice) if isinstance(error, UpstreamError) else (error.message, "")
-    return Finding("model", Verdict.PROBLEM, f"{model_id} was asked, and {statement}", helps)
+    return Finding("model", CheckStatus.PROBLEM, f"{model_id} was asked, and {statement}", helps)
 
 
 def _tokens(answer: _Answer) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from partstream.cancellation import CancellationToken
 from partstream.configuration.advice import AT_A_TERMINAL
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.consumer import LanguageModels
 from partstream.contract import Level
 from partstream.contract.json_values import find_non_json
@@ -55,7 +55,7 @@ async def examine_provider(
     except (Exception, SystemExit) as error:
         return [finding_on_load(error, loader.file)]
     loaded = Finding(
-        "provider", Verdict.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
+        "provider", CheckStatus.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
     )
     try:
         return [loaded, *await examine_loaded(provider, default_name(source), model_id, asks=asks, limits=limits)]
@@ -96,8 +96,8 @@ def finding_on_load(error: BaseException, file: Path | None) -> Finding:
         file: The provider's file, if it has one.
     """
     if isinstance(error, ProviderNotFoundError):
-        return Finding("provider", Verdict.PROBLEM, str(error), f"expected: {error.expected}")
-    return Finding("provider", Verdict.PROBLEM, str(fault_of(error, file)), _advice_on_load(error))
+        return Finding("provider", CheckStatus.PROBLEM, str(error), f"expected: {error.expected}")
+    return Finding("provider", CheckStatus.PROBLEM, str(fault_of(error, file)), _advice_on_load(error))
 
 
 def _advice_on_load(error: BaseException) -> str:
@@ -175,16 +175,16 @@ class _Examination:
             error = models.provider_errors.get(self.vendor)
             if error is not None:
                 advice = _advice_on_error(error)
-                return [Finding("models", Verdict.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
+                return [Finding("models", CheckStatus.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
             if not listed:
-                return [Finding("models", Verdict.WARNING, "it lists none, so nothing shows in the picker")]
-            findings = [Finding("models", Verdict.FINE, _count_of(listed), self.advice.not_asked)]
+                return [Finding("models", CheckStatus.WARNING, "it lists none, so nothing shows in the picker")]
+            findings = [Finding("models", CheckStatus.FINE, _count_of(listed), self.advice.not_asked)]
             for model in listed:
                 findings += _information(model.information)
             chosen = next((model for model in listed if model_id in (None, model.id)), None)
             if chosen is None:
                 says = f"it does not list {model_id}"
-                return [*findings, Finding("model", Verdict.PROBLEM, says, self.advice.other_model)]
+                return [*findings, Finding("model", CheckStatus.PROBLEM, says, self.advice.other_model)]
             findings.append(await self._tokens(chosen))
             if asks:
                 findings += await self._asked(chosen)
@@ -203,16 +203,18 @@ class _Examination:
             except Exception as error:
                 if limit.expired():
                     says = f"counting a {kind} took more than {self.limits.count_seconds:g} s"
-                    return Finding("token counts", Verdict.PROBLEM, says, "count without asking a server")
-                return Finding("token counts", Verdict.PROBLEM, f"counting a {kind} failed: {fault_of(error)}", _MEND)
+                    return Finding("token counts", CheckStatus.PROBLEM, says, "count without asking a server")
+                return Finding(
+                    "token counts", CheckStatus.PROBLEM, f"counting a {kind} failed: {fault_of(error)}", _MEND
+                )
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 says = f"counting a {kind} gave {count!r}, expected a whole number of 0 or more"
-                return Finding("token counts", Verdict.PROBLEM, says)
+                return Finding("token counts", CheckStatus.PROBLEM, says)
             told.append(f"{count} for a {kind} of 12 characters")
             if count == 0:
                 says = f"a {kind} of 12 characters counts 0, so VS Code never shortens a conversation"
-                return Finding("token counts", Verdict.WARNING, says, "count_tokens= counts")
-        return Finding("token counts", Verdict.FINE, ", ".join(told))
+                return Finding("token counts", CheckStatus.WARNING, says, "count_tokens= counts")
+        return Finding("token counts", CheckStatus.FINE, ", ".join(told))
 
     async def _asked(self, model: LanguageModelChat) -> list[Finding]:
         """What came of one question; an answer without an end is stopped."""
@@ -224,23 +226,26 @@ class _Examination:
         except TimeoutError:
             says = f"{model.id} had not ended its answer after {self.limits.answer_seconds:g} s: {taken}"
             advice = "VS Code waits on, as long as the person does"
-            return [*self._broken(), Finding("answer", Verdict.PROBLEM, says, advice)]
+            return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, says, advice)]
         except PartstreamError as error:
-            return [*self._broken(), Finding("answer", Verdict.PROBLEM, str(error), _advice_on_error(error))]
+            return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, str(error), _advice_on_error(error))]
         if not taken.characters:
             says = f"{model.id} answered without text: {taken}"
-            return [*self._broken(), Finding("answer", Verdict.PROBLEM, says, "VS Code shows an error in its place")]
+            return [
+                *self._broken(),
+                Finding("answer", CheckStatus.PROBLEM, says, "VS Code shows an error in its place"),
+            ]
         rest = "" if response.usage is not None else ", without a usage: VS Code's count of tokens is an estimate"
         if taken.is_cut:
             rest = ", and was stopped"
-        return [*self._broken(), Finding("answer", Verdict.FINE, f"{model.id} answered: {taken}{rest}")]
+        return [*self._broken(), Finding("answer", CheckStatus.FINE, f"{model.id} answered: {taken}{rest}")]
 
     def _broken(self) -> Iterator[Finding]:
         """The rules that the answer broke, each once; that of errors is told by the error."""
         by_rule = {violation.rule.id: violation for violation in reversed(self.violations)}
         for violation in reversed(by_rule.values()):
             if violation.rule.id != "failure.language-model-error":
-                verdict = Verdict.PROBLEM if violation.rule.level is Level.MUST else Verdict.WARNING
+                verdict = CheckStatus.PROBLEM if violation.rule.level is Level.MUST else CheckStatus.WARNING
                 yield Finding("contract", verdict, str(violation), "docs/contract.md explains every rule")
 
 
@@ -269,21 +274,21 @@ def _information(model: LanguageModelChatInformation) -> Iterator[Finding]:
     yield from _extra(model)
     if not odd:
         limits = f"{model.max_input_tokens:,} tokens in, {model.max_output_tokens:,} out"
-        yield Finding("information", Verdict.FINE, f"{model.id}: {model.name}, {limits}")
+        yield Finding("information", CheckStatus.FINE, f"{model.id}: {model.name}, {limits}")
 
 
-_Check = tuple["Callable[[LanguageModelChatInformation], bool]", Verdict, str, str]
+_Check = tuple["Callable[[LanguageModelChatInformation], bool]", CheckStatus, str, str]
 _CHECKS: Final[tuple[_Check, ...]] = (
-    (lambda model: not model.name.strip(), Verdict.PROBLEM, "its name is empty", "the picker shows the name"),
+    (lambda model: not model.name.strip(), CheckStatus.PROBLEM, "its name is empty", "the picker shows the name"),
     (
         lambda model: not model.capabilities.tool_calling,
-        Verdict.WARNING,
+        CheckStatus.WARNING,
         "it says that it calls no tools, so agent mode does not list it",
         "tool_calling=True, if it may be listed there; it need not call any",
     ),
     (
         lambda model: model.max_input_tokens < 4_000,
-        Verdict.WARNING,
+        CheckStatus.WARNING,
         "its prompt limit is below 4,000 tokens, which the instructions of agent mode alone exceed",
         "max_input_tokens= is the most tokens that a prompt may hold",
     ),
@@ -293,10 +298,10 @@ _CHECKS: Final[tuple[_Check, ...]] = (
 
 def _extra(model: LanguageModelChatInformation) -> Iterator[Finding]:
     if odd := find_non_json(model.extra, "extra"):
-        yield Finding("information", Verdict.PROBLEM, f"{model.id}: {odd}", "VS Code takes JSON values alone")
+        yield Finding("information", CheckStatus.PROBLEM, f"{model.id}: {odd}", "VS Code takes JSON values alone")
     known: Mapping[str, object] = get_type_hints(ModelFields)
     for name in model.extra:
         meant = None if name in known else closest_name(name, tuple(known))
         if meant is not None:
             says = f"{model.id}: VS Code reads no field {name}"
-            yield Finding("information", Verdict.WARNING, says, f"{meant}, perhaps?")
+            yield Finding("information", CheckStatus.WARNING, says, f"{meant}, perhaps?")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.configuration.advice import Advice
 from partstream.configuration.examination import examine
-from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.harness import HarnessFacts, finding_on_harness
 from partstream.configuration.provider_examination import examine_loaded, finding_on_load
 from partstream.hosts.vscode.failures import ProviderFailedError
@@ -55,7 +55,7 @@ async def examine_server(
     try:
         settings = GatewayLoader(values, surroundings).settings()
     except ConfigurationError as error:
-        return [Finding("settings", Verdict.PROBLEM, str(error))]
+        return [Finding("settings", CheckStatus.PROBLEM, str(error))]
     return await examine(settings, asks=model_id is not None, advice=IN_THE_EDITOR, on_key=surroundings.learn)
 
 
@@ -71,7 +71,7 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[F
     except ProviderFailedError as failure:
         return [finding_on_load(failure.error, hosted.file)]
     kind = type(generation.provider).__name__
-    loaded = Finding("provider", Verdict.FINE, f"{hosted.name} was loaded; its provider is of type {kind}")
+    loaded = Finding("provider", CheckStatus.FINE, f"{hosted.name} was loaded; its provider is of type {kind}")
     if hosted.failure is not None:
         broken = finding_on_load(hosted.failure.error, hosted.file)
         loaded = Finding("provider", broken.verdict, f"{broken.says}; the version before still answers", broken.advice)
@@ -95,7 +95,7 @@ async def result_of(
         async with asyncio.timeout(EXAMINATION_SECONDS):
             findings = await examined
     except TimeoutError:
-        findings = [Finding("checks", Verdict.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s")]
+        findings = [Finding("checks", CheckStatus.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s")]
     if harness is not None:
         facts = HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
         findings = [*findings, finding_on_harness(facts)]
