@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.add_answers import KeySource, Place
-    from partstream.configuration.adding import UserFile
+    from partstream.configuration.adding import UserConfigurationFile
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
 
@@ -135,7 +135,7 @@ class _Addition:
     console: Console
     questions: Questions
     given: AddAnswers
-    file: UserFile
+    file: UserConfigurationFile
 
     def run(self) -> None:
         """Asks, tries, writes."""

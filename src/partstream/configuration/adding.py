@@ -22,13 +22,22 @@ if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.secret import Secret
 
-__all__ = ["Addition", "UserFile", "check_profile_name", "free_name", "keep", "read_user_file", "remove", "trial_of"]
+__all__ = [
+    "Addition",
+    "UserConfigurationFile",
+    "check_profile_name",
+    "free_name",
+    "keep",
+    "read_user_file",
+    "remove",
+    "trial_of",
+]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class UserFile:
+class UserConfigurationFile:
     """The user's file as it was read.
 
     Attributes:
@@ -63,7 +72,7 @@ class Addition:
     is_default: bool = False
 
 
-def read_user_file(path: Path) -> UserFile:
+def read_user_file(path: Path) -> UserConfigurationFile:
     """The user's file.
 
     Raises:
@@ -73,7 +82,9 @@ def read_user_file(path: Path) -> UserFile:
     profiles = document.get(PROFILES, {})
     names = tuple(profiles) if isinstance(profiles, dict) else ()
     content = path.read_bytes() if path.is_file() else b""
-    return UserFile(path, content, names, bool(names) or bool({"baseUrl", DEFAULT_PROFILE} & document.keys()))
+    return UserConfigurationFile(
+        path, content, names, bool(names) or bool({"baseUrl", DEFAULT_PROFILE} & document.keys())
+    )
 
 
 def check_profile_name(name: str, where: str) -> str:
@@ -111,7 +122,7 @@ def trial_of(addition: Addition, environment: Mapping[str, str]) -> GatewayConfi
     return load_configuration(group=settings, environment=environment, may_lack_file=True).gateway()
 
 
-async def keep(addition: Addition, file: UserFile) -> None:
+async def keep(addition: Addition, file: UserConfigurationFile) -> None:
     """Keeps the key and writes the file; after a failure, and after Ctrl-C, both are as they were.
 
     Raises:
@@ -133,7 +144,7 @@ async def keep(addition: Addition, file: UserFile) -> None:
         raise
 
 
-async def remove(name: str, file: UserFile) -> KeyPlace | None:
+async def remove(name: str, file: UserConfigurationFile) -> KeyPlace | None:
     """Removes a profile, and its key from the place where :func:`keep` has put it, unless another profile names that.
 
     Returns:
