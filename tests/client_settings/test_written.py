@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from partstream.client_settings import CLIENTS
-from partstream.client_settings.client import FileSettings, UserFile
+from partstream.client_settings.client import ClientSettingsFile, FileSettings
 from partstream.client_settings.json_files import JsonFile
 from partstream.client_settings.server import Server, TokenPlace
 from partstream.client_settings.toml_files import TomlFile
@@ -16,7 +16,7 @@ from partstream.settings.errors import ConfigurationError
 
 MINE = '{\n  // mine\n  "env": {"EDITOR": "vi", "URL": "before"},\n  "theme": "dark"\n}\n'
 VALUES = {("env", "URL"): "http://h", ("env", "MODEL"): "m", ("helper",): "cat token"}
-SETTINGS = FileSettings(UserFile("", ("settings.json",)), JsonFile(), VALUES)
+SETTINGS = FileSettings(ClientSettingsFile("", ("settings.json",)), JsonFile(), VALUES)
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
 
 
@@ -161,7 +161,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_record(home: Home, tmp_path: 
 
 
 def test_two_files_of_a_client_are_written_and_taken_back_together(tmp_path: Path):
-    toml = FileSettings(UserFile("", ("a.toml",)), TomlFile(), {("model",): "m", ("p", "q"): {"a": 1}})
+    toml = FileSettings(ClientSettingsFile("", ("a.toml",)), TomlFile(), {("model",): "m", ("p", "q"): {"a": 1}})
     both = [(tmp_path / "a.toml", toml), (tmp_path / "settings.json", SETTINGS)]
     (tmp_path / "a.toml").write_text("# mine\n[z]\nb = 2\n")
     assert [one.done for one in write(both, tmp_path / "record")] == [Done.WRITTEN, Done.WRITTEN]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.client_settings.client import Client, FileSettings, Settings, UserFile
+from partstream.client_settings.client import Client, ClientSettingsFile, FileSettings, Settings
 from partstream.client_settings.json_files import JsonFile
 from partstream.client_settings.toml_files import TomlFile
 from partstream.client_settings.yaml_files import YamlList, YamlNames
@@ -35,13 +35,15 @@ _REFUSALS: Final = (
     "forbids the request, are status 403."
 )
 
-_CODEX: Final = UserFile(".codex", ("config.toml",), "CODEX_HOME")
-_CLAUDE: Final = UserFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")
-_OPENCODE: Final = UserFile(".config", ("opencode/opencode.json", "opencode/opencode.jsonc"), "XDG_CONFIG_HOME")
-_QWEN: Final = UserFile(".qwen", ("settings.json",))
-_GEMINI: Final = UserFile(".gemini", ("settings.json",))
-_AIDER: Final = UserFile("", (".aider.conf.yml",))
-_LLM: Final = UserFile(
+_CODEX: Final = ClientSettingsFile(".codex", ("config.toml",), "CODEX_HOME")
+_CLAUDE: Final = ClientSettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")
+_OPENCODE: Final = ClientSettingsFile(
+    ".config", ("opencode/opencode.json", "opencode/opencode.jsonc"), "XDG_CONFIG_HOME"
+)
+_QWEN: Final = ClientSettingsFile(".qwen", ("settings.json",))
+_GEMINI: Final = ClientSettingsFile(".gemini", ("settings.json",))
+_AIDER: Final = ClientSettingsFile("", (".aider.conf.yml",))
+_LLM: Final = ClientSettingsFile(
     ".config/io.datasette.llm",
     ("extra-openai-models.yaml",),
     "LLM_USER_PATH",

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from partstream.client_settings.files import FileForm, Key
     from partstream.client_settings.server import Server
 
-__all__ = ["Client", "FileSettings", "Program", "Settings", "UserFile"]
+__all__ = ["Client", "ClientSettingsFile", "FileSettings", "Program", "Settings"]
 
 
 @dataclass(frozen=True, slots=True)
-class UserFile:
+class ClientSettingsFile:
     """A file in which a client keeps the settings of its user.
 
     Attributes:
@@ -54,7 +54,7 @@ class FileSettings:
         values: The values by their keys; a longer key is an object or a table around the value.
     """
 
-    file: UserFile
+    file: ClientSettingsFile
     form: FileForm
     values: Mapping[Key, Any]
 
