@@ -10,7 +10,7 @@ from partstream.configuration.table import SETTINGS
 from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
 from partstream.hub.location import DATABASE_VARIABLE
 from partstream.serving.access_token import TOKEN_VARIABLE
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.upstreams.detection.wires import known_wires, probed_wires
 from partstream.user_folders import CACHE, DATA
 
@@ -37,13 +37,13 @@ The strongest place first:
 """
 
 _PLACES: Final = {
-    Place.COMMAND_LINE: "the options of a command such as `partstream chat`",
-    Place.GROUP: "the keys of one group of models in VS Code",
-    Place.PROFILE: "the table `[profiles.NAME]` of the user's file that is in force, see below",
-    Place.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
-    Place.ENVIRONMENT: "the variables below; what is not text is written as JSON",
-    Place.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
-    Place.DEFAULT: "what holds when nobody sets anything",
+    SettingSource.COMMAND_LINE: "the options of a command such as `partstream chat`",
+    SettingSource.GROUP: "the keys of one group of models in VS Code",
+    SettingSource.PROFILE: "the table `[profiles.NAME]` of the user's file that is in force, see below",
+    SettingSource.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
+    SettingSource.ENVIRONMENT: "the variables below; what is not text is written as JSON",
+    SettingSource.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
+    SettingSource.DEFAULT: "what holds when nobody sets anything",
 }
 
 _RULES: Final = """
@@ -242,7 +242,9 @@ directly, and a server on this machine is always reached directly. A SOCKS proxy
 package `socksio` beside Partstream (`pip install socksio`, or the extra `socks`). Redirects are not followed.
 """
 
-_USUAL_PLACES: Final = frozenset({Place.GROUP, Place.PROFILE, Place.ENVIRONMENT, Place.FILE})
+_USUAL_PLACES: Final = frozenset(
+    {SettingSource.GROUP, SettingSource.PROFILE, SettingSource.ENVIRONMENT, SettingSource.FILE}
+)
 _BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
 """The words before a bound, by the keyword of JSON Schema."""
 _OTHER_VARIABLES: Final = """
@@ -265,7 +267,7 @@ _VARIABLES: Final = (
 
 def configuration_page() -> str:
     """The page in Markdown."""
-    places = [f"{number}. **{place}**: {_PLACES[place]}\n" for number, place in enumerate(Place, 1)]
+    places = [f"{number}. **{place}**: {_PLACES[place]}\n" for number, place in enumerate(SettingSource, 1)]
     table = _table(
         ("setting", "form", "what it says", "default", "environment variable", "option"),
         [(*_columns(row), *_spellings(row)) for row in SETTINGS.values()],
@@ -290,8 +292,12 @@ def _elsewhere() -> Iterator[str]:
     """The settings that cannot stand in every place of :data:`_USUAL_PLACES`, or in others too."""
     yield "\nA setting may stand in a VS Code group, a profile, the environment and the file. Elsewhere:\n\n"
     for row in SETTINGS.values():
-        if row.places - {Place.COMMAND_LINE} != _USUAL_PLACES:
-            places = [place for place in Place if place in row.places and (row.option or place != Place.COMMAND_LINE)]
+        if row.places - {SettingSource.COMMAND_LINE} != _USUAL_PLACES:
+            places = [
+                place
+                for place in SettingSource
+                if place in row.places and (row.option or place != SettingSource.COMMAND_LINE)
+            ]
             yield f"- `{row.name}`: {', '.join(places)}\n"
 
 
@@ -317,12 +323,12 @@ def _choices(row: Setting) -> Iterable[str]:
 
 
 def _spellings(row: Setting) -> tuple[str, ...]:
-    variable = f"`{row.variable}`" if Place.ENVIRONMENT in row.places else f"none: only in {_only(row)}"
+    variable = f"`{row.variable}`" if SettingSource.ENVIRONMENT in row.places else f"none: only in {_only(row)}"
     return variable, f"`{row.option}`" if row.option else ""
 
 
 def _only(row: Setting) -> str:
-    return "a VS Code group" if Place.GROUP in row.places else f"`{FILE_NAME}`"
+    return "a VS Code group" if SettingSource.GROUP in row.places else f"`{FILE_NAME}`"
 
 
 def _section(row: Setting) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.table import SETTINGS
-from partstream.settings.row import Nesting, Place
+from partstream.settings.row import Nesting, SettingSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,7 +59,7 @@ def _written(value: Mapping[str, Any]) -> str:
 
 
 def _rows() -> list[Setting]:
-    return [row for row in SETTINGS.values() if Place.GROUP in row.places]
+    return [row for row in SETTINGS.values() if SettingSource.GROUP in row.places]
 
 
 def _keyed(schema: Mapping[str, Any], place: str, keys: dict[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.table import SETTINGS
 from partstream.settings.errors import KEY_IN_A_NAME
-from partstream.settings.row import Nesting, Place, Secrecy
+from partstream.settings.row import Nesting, Secrecy, SettingSource
 from partstream.settings.secrecy import PLAIN_WORD, SEPARATORS, SHORTEST_KEY, SHORTEST_SECRET
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = """
 
 def settings_types() -> str:
     """The whole of `extension/src/settings.generated.ts`."""
-    rows = [row for row in SETTINGS.values() if Place.GROUP in row.places]
+    rows = [row for row in SETTINGS.values() if SettingSource.GROUP in row.places]
     may_be_empty = json.dumps([row.name for row in rows if row.may_be_empty])
     numbers = SHORTEST_SECRET, SHORTEST_KEY, PLAIN_WORD.pattern, KEY_IN_A_NAME.pattern, SEPARATORS
     return _HEAD % (_words(Secrecy), _words(Nesting), *numbers, may_be_empty) + _object(_rows(rows), "") + ";\n"

@@ -15,7 +15,8 @@ from release.sidecar import Sidecar, initialize_params
 
 from extension_manifest import MANIFEST
 from partstream import __version__
-from partstream.configuration import SETTINGS, Place
+from partstream.configuration import SettingSource
+from partstream.configuration.table import SETTINGS
 from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import AUTO, asked_protocols
 
@@ -136,7 +137,7 @@ def test_the_version_of_the_extension_is_the_packages_own() -> None:
     assert MANIFEST["version"] == __version__
 
 
-OF_A_GROUP = [row for row in SETTINGS.values() if Place.GROUP in row.places]
+OF_A_GROUP = [row for row in SETTINGS.values() if SettingSource.GROUP in row.places]
 """What says which profile of the file is in force belongs in no group."""
 
 

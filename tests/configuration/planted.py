@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.configuration.table import settings_of
 from partstream.protocols.registry import asked_protocols
-from partstream.settings.row import Nesting, Place, Secrecy, Setting
+from partstream.settings.row import Nesting, Secrecy, Setting, SettingSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Spot:
         return self.rows[-1]
 
     @property
-    def places(self) -> frozenset[Place]:
+    def places(self) -> frozenset[SettingSource]:
         return self.rows[0].places
 
     def holding(self, value: Any) -> dict[str, Any]:

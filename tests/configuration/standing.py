@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from partstream.configuration import SETTINGS, Configuration, Given, load_configuration
-from partstream.settings.row import Place
+from partstream.configuration.loading import Configuration, load_configuration
+from partstream.configuration.places import Given
+from partstream.configuration.table import SETTINGS
+from partstream.settings.row import SettingSource
 
-PLACES = (Place.COMMAND_LINE, Place.GROUP, Place.ENVIRONMENT, Place.FILE)
+PLACES = (SettingSource.COMMAND_LINE, SettingSource.GROUP, SettingSource.ENVIRONMENT, SettingSource.FILE)
 
 
 def _toml(value: Any) -> str:
@@ -18,14 +20,14 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def load_from(given: dict[str, Any], place: Place, folder: Path) -> Configuration:
+def load_from(given: dict[str, Any], place: SettingSource, folder: Path) -> Configuration:
     """The configuration of settings that stand in one place."""
     arguments: dict[str, Any] = {"environment": {"XDG_CONFIG_HOME": str(folder), "APPDATA": str(folder)}}
-    if place is Place.COMMAND_LINE:
+    if place is SettingSource.COMMAND_LINE:
         arguments["command_line"] = {name: Given(value, f"--{name}") for name, value in given.items()}
-    elif place is Place.GROUP:
+    elif place is SettingSource.GROUP:
         arguments["group"] = given
-    elif place is Place.FILE:
+    elif place is SettingSource.FILE:
         file = folder / "planted.toml"
         file.write_text("\n".join(f"{name} = {_toml(value)}" for name, value in given.items()))
         arguments["environment"]["PARTSTREAM_CONFIG"] = str(file)

@@ -16,7 +16,7 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FileMode, Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import ConfigurationError, GatewayConfiguration, GatewayProvider
 from upstreams.upstreams import ask, respond, run
@@ -33,7 +33,11 @@ every_place_and_protocol = pytest.mark.parametrize(
 
 @asynccontextmanager
 async def asked(
-    place: Place, folder: Path, settings: dict[str, Any], protocol: str = "openresponses", **upstream_settings: Any
+    place: SettingSource,
+    folder: Path,
+    settings: dict[str, Any],
+    protocol: str = "openresponses",
+    **upstream_settings: Any,
 ) -> AsyncIterator[tuple[ReplayUpstream, GatewayProvider]]:
     """The replay upstream, and a provider whose settings stand in one place."""
     async with ReplayUpstream(**upstream_settings) as upstream:
@@ -91,7 +95,7 @@ SAID: dict[str, tuple[dict[str, Any], int | None]] = {
 @every_place_and_protocol
 @pytest.mark.parametrize(("settings", "sent"), SAID.values(), ids=SAID)
 def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
-    place: Place, protocol: str, settings: dict[str, Any], sent: int | None, tmp_path: Path
+    place: SettingSource, protocol: str, settings: dict[str, Any], sent: int | None, tmp_path: Path
 ):
     async def test() -> None:
         async with asked(place, tmp_path, settings, protocol) as (upstream, provider):
@@ -105,11 +109,11 @@ def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
 def test_what_is_chosen_for_one_request_wins_and_a_body_of_ones_own_over_that(protocol: str, tmp_path: Path):
     async def test() -> None:
         options = RequestOptions(model_options={"max_tokens": 5})
-        async with asked(Place.GROUP, tmp_path, {"maxOutputTokens": 700}, protocol) as (upstream, provider):
+        async with asked(SettingSource.GROUP, tmp_path, {"maxOutputTokens": 700}, protocol) as (upstream, provider):
             await ask(provider, "Hi", options=options)
             assert _limit(upstream.requests[-1].body, protocol) == 5
         settings = {"maxOutputTokens": 700, "request": {"extraBody": _without_limit(protocol)}}
-        async with asked(Place.GROUP, tmp_path, settings, protocol) as (upstream, provider):
+        async with asked(SettingSource.GROUP, tmp_path, settings, protocol) as (upstream, provider):
             await ask(provider, "Hi", options=options)
             assert _limit(upstream.requests[-1].body, protocol) is None
 
@@ -134,7 +138,7 @@ QUOTE = "> **Working it out**\n>\n> Six times seven is the same as six times fiv
     ],
 )
 def test_thinking_is_shown_as_it_is_wanted(
-    place: Place, protocol: str, settings: dict[str, Any], text: str, has_part: bool, tmp_path: Path
+    place: SettingSource, protocol: str, settings: dict[str, Any], text: str, has_part: bool, tmp_path: Path
 ):
     async def test() -> None:
         async with asked(place, tmp_path, settings, protocol) as (_, provider):
@@ -154,7 +158,7 @@ SKYTREE = " The Tokyo Skytree is higher: 634 metres."
     [("inline", 2, 1, 0), ("data", 0, 0, 2), ("end", 2, 2, 0), ("off", 0, 0, 0), (None, 2, 1, 0)],
 )
 def test_citations_are_shown_as_they_are_wanted(
-    place: Place, citations: str | None, links: int, behind: int, data: int, tmp_path: Path
+    place: SettingSource, citations: str | None, links: int, behind: int, data: int, tmp_path: Path
 ):
     async def test() -> None:
         settings = {} if citations is None else {"citations": citations}
@@ -173,7 +177,7 @@ def test_citations_are_shown_as_they_are_wanted(
     ("prefix", "settings"), [("", {"callIdPrefix": ""}), ("my-", {"callIdPrefix": "my-"}), ("gw-", {})]
 )
 def test_calls_have_the_prefix_that_is_wanted_and_lose_it_on_the_way_back(
-    place: Place, prefix: str, settings: dict[str, Any], tmp_path: Path
+    place: SettingSource, prefix: str, settings: dict[str, Any], tmp_path: Path
 ):
     async def test() -> None:
         async with asked(place, tmp_path, settings) as (upstream, provider):
@@ -194,7 +198,7 @@ def test_calls_have_the_prefix_that_is_wanted_and_lose_it_on_the_way_back(
 
 @every_place
 @pytest.mark.parametrize("files", [*FileMode, None])
-def test_files_by_address_become_what_is_wanted(place: Place, files: FileMode | None, tmp_path: Path):
+def test_files_by_address_become_what_is_wanted(place: SettingSource, files: FileMode | None, tmp_path: Path):
     given = {"baseUrl": "https://models.example/v1", **({} if files is None else {"files": str(files)})}
     assert load_from(given, place, tmp_path).gateway().stream.files is (files or FileMode.LINK)
 
@@ -203,7 +207,7 @@ def test_files_by_address_become_what_is_wanted(place: Place, files: FileMode | 
 
 
 @every_place_and_protocol
-def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: Place, protocol: str, tmp_path: Path):
+def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: SettingSource, protocol: str, tmp_path: Path):
     async def test() -> None:
         for settings in ({}, {"errors": "reject"}):
             async with asked(place, tmp_path, settings, protocol) as (_, provider):
@@ -236,7 +240,7 @@ class Ends:
 
 def test_what_asks_for_the_end_is_told_the_error_behind_its_text(tmp_path: Path):
     async def test() -> None:
-        async with asked(Place.GROUP, tmp_path, {"errors": "text"}) as (_, provider):
+        async with asked(SettingSource.GROUP, tmp_path, {"errors": "text"}) as (_, provider):
             progress = Ends()
             await respond(provider, "fault:status=400", progress)
             text, finish = progress.told
@@ -282,7 +286,7 @@ def written() -> Iterator[list[logging.LogRecord]]:
 @every_place
 @pytest.mark.parametrize(("level", "expected"), WRITTEN.items())
 def test_as_much_is_logged_of_an_upstream_as_a_person_wants(
-    place: Place, level: str | None, expected: set[str], tmp_path: Path
+    place: SettingSource, level: str | None, expected: set[str], tmp_path: Path
 ):
     async def test() -> None:
         settings = {"retry": {"attempts": 2, "firstWait": 0.01}} | ({} if level is None else {"logLevel": level})
@@ -300,8 +304,8 @@ def test_two_upstreams_in_one_log_are_each_logged_as_wanted(tmp_path: Path):
         quiet.mkdir()
         loud.mkdir()
         async with (
-            asked(Place.FILE, quiet, {"logLevel": "error"}) as (_, one),
-            asked(Place.FILE, loud, {"logLevel": "debug"}, "ai-gateway") as (_, other),
+            asked(SettingSource.FILE, quiet, {"logLevel": "error"}) as (_, one),
+            asked(SettingSource.FILE, loud, {"logLevel": "debug"}, "ai-gateway") as (_, other),
         ):
             await asyncio.gather(ask(one, "Hi"), ask(other, "Hi"), ask(one, "Hi"), ask(other, "Hi"))
 

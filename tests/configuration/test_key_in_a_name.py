@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from configuration.standing import load_from
-from partstream.configuration import load_configuration
+from partstream.configuration.loading import load_configuration
 from partstream.configuration.table import secrets_of_settings
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.settings.errors import ConfigurationError, shown_name
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
@@ -32,7 +32,7 @@ def test_a_name_is_shown(name: str):
     assert shown_name(name) == name
 
 
-def said_of(settings: dict[str, Any], place: Place, folder: Path) -> str:
+def said_of(settings: dict[str, Any], place: SettingSource, folder: Path) -> str:
     """Everything that a person may see of settings, whether they can be read or not."""
     try:
         resolved = load_from({"baseUrl": "http://127.0.0.1:9/v1", **settings}, place, folder).resolved
@@ -42,14 +42,14 @@ def said_of(settings: dict[str, Any], place: Place, folder: Path) -> str:
     return "\n".join([*shown, *resolved.notes, *resolved.warnings, repr(resolved)])
 
 
-@pytest.mark.parametrize("place", [Place.FILE, Place.ENVIRONMENT, Place.GROUP])
+@pytest.mark.parametrize("place", [SettingSource.FILE, SettingSource.ENVIRONMENT, SettingSource.GROUP])
 @pytest.mark.parametrize("key", ["sk-RED/TEAM+PLANTED&0123456789abcdef==", "sk-proj-0123456789abcdef"])
-def test_a_key_that_names_a_header_is_not_shown(key: str, place: Place, tmp_path: Path):
+def test_a_key_that_names_a_header_is_not_shown(key: str, place: SettingSource, tmp_path: Path):
     assert key[:12] not in said_of({"headers": {key: "x"}}, place, tmp_path)
 
 
-@pytest.mark.parametrize("place", [Place.FILE, Place.GROUP])
-def test_a_key_that_names_a_setting_is_not_shown(place: Place, tmp_path: Path):
+@pytest.mark.parametrize("place", [SettingSource.FILE, SettingSource.GROUP])
+def test_a_key_that_names_a_setting_is_not_shown(place: SettingSource, tmp_path: Path):
     assert "0123456789abcdef" not in said_of({"sk-proj-0123456789abcdef": ""}, place, tmp_path)
 
 
@@ -85,7 +85,7 @@ def test_a_base_url_that_is_refused_is_shown_without_its_query(query: str):
 
 @pytest.mark.parametrize("name", ["protocol", "logLevel", "errors", "thinking", "retry"])
 def test_a_key_in_the_place_of_a_word_is_not_quoted(name: str, tmp_path: Path):
-    said = said_of({name: "sk-planted/0123456789abcdef"}, Place.GROUP, tmp_path)
+    said = said_of({name: "sk-planted/0123456789abcdef"}, SettingSource.GROUP, tmp_path)
     assert "planted" not in said
     assert "0123456789" not in said
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration import Given, Place, load_configuration
+from partstream.configuration import SettingSource
+from partstream.configuration.loading import load_configuration
+from partstream.configuration.places import Given
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstreams import ConfigurationError, GatewayProvider, Timeouts
@@ -40,12 +42,12 @@ def test_all_places_make_one_configuration(tmp_path: Path):
     assert gateway.api_key
     assert gateway.api_key.reveal() == "sk-planted"
     assert {name: value.place for name, value in loaded.resolved.values.items()} == {
-        "baseUrl": Place.FILE,
-        "apiKey": Place.ENVIRONMENT,
-        "fallbacks": Place.FILE,
-        "timeouts": Place.COMMAND_LINE,
-        "proxy": Place.ENVIRONMENT,
-        "proxyStrictSSL": Place.EDITOR,
+        "baseUrl": SettingSource.FILE,
+        "apiKey": SettingSource.ENVIRONMENT,
+        "fallbacks": SettingSource.FILE,
+        "timeouts": SettingSource.COMMAND_LINE,
+        "proxy": SettingSource.ENVIRONMENT,
+        "proxyStrictSSL": SettingSource.EDITOR,
     }
     assert "sk-planted" not in repr(loaded)
 

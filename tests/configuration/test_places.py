@@ -15,7 +15,7 @@ from partstream.configuration.places import (
     is_readable_by_all,
     read_document,
 )
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.upstreams import ConfigurationError
 
 
@@ -86,7 +86,7 @@ def test_a_file_says_settings_by_the_names_of_vs_code(tmp_path: Path):
     path = tmp_path / "mine.toml"
     path.write_text('baseUrl = "https://h/v1"\napiKeyEnv = "KEY"\nproxy = ""\n[timeouts]\nidle = 5\n')
     layer = layer_of(path, must_exist=True)
-    assert layer.place is Place.FILE
+    assert layer.place is SettingSource.FILE
     assert {name: given.value for name, given in layer.given.items()} == {
         "baseUrl": "https://h/v1",
         "apiKeyEnv": "KEY",

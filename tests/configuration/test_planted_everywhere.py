@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from configuration.planted import SPOTS, Spot
 from configuration.standing import load_from
-from partstream.configuration import SETTINGS
-from partstream.configuration.table import secrets_of_settings, settings_of
+from partstream.configuration.table import SETTINGS, secrets_of_settings, settings_of
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.row import Place, Secrecy
+from partstream.settings.row import Secrecy, SettingSource
 from partstream.settings.secrecy import shown
 
 SECRETS = st.from_regex(r"[A-Za-z0-9_-]{4,40}-[0-9][A-Za-z0-9_-]{6,20}", fullmatch=True)
@@ -54,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_in_no_representation_and_not_in_what_is_shown_and_every_log_leaves_it_out(
     spot: Spot, secret: str, data: st.DataObject, folder: Path
 ):
-    place = data.draw(st.sampled_from(sorted(spot.places - {Place.EDITOR})))
+    place = data.draw(st.sampled_from(sorted(spot.places - {SettingSource.EDITOR})))
     loaded = load_from(spot.planted(secret), place, folder)
     redactor = Redactor()
     gateway = loaded.gateway(redactor.learn_secret)
@@ -98,7 +97,7 @@ def test_an_error_about_it_does_not_show_it(spot: Spot, broken: Any, folder: Pat
         pytest.skip("the first of a command is a program, which is shown")
     given = spot.holding(broken(SECRET))
     errors = []
-    for place in sorted(spot.places - {Place.EDITOR}):
+    for place in sorted(spot.places - {SettingSource.EDITOR}):
         try:
             load_from(given, place, folder).gateway()
         except ConfigurationError as error:
@@ -108,10 +107,10 @@ def test_an_error_about_it_does_not_show_it(spot: Spot, broken: Any, folder: Pat
 
 
 @every_spot
-@pytest.mark.parametrize("place", [Place.GROUP, Place.FILE])
-def test_under_a_misspelt_name_it_is_not_shown_either(spot: Spot, place: Place, folder: Path):
+@pytest.mark.parametrize("place", [SettingSource.GROUP, SettingSource.FILE])
+def test_under_a_misspelt_name_it_is_not_shown_either(spot: Spot, place: SettingSource, folder: Path):
     given = spot.misspelt(SECRET)
-    if place is Place.GROUP:
+    if place is SettingSource.GROUP:
         resolved = load_from(given, place, folder).resolved
         assert "unknown setting" in resolved.warnings[0]
         seen = [*resolved.warnings, repr(resolved), *(json.dumps(one.shown) for one in resolved.values.values())]

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration import Configuration, Given, Place, load_configuration
+from partstream.configuration import SettingSource
+from partstream.configuration.loading import Configuration, load_configuration
+from partstream.configuration.places import Given
 from partstream.settings.errors import ConfigurationError
 
 WORK, HOME = "https://work.example.com/v1", "https://home.example.com/v1"
@@ -112,11 +114,11 @@ def test_a_profile_has_the_settings_of_an_upstream_and_the_rest_comes_from_the_f
     loaded = load(tmp_path, FILE, "profile", "work")
     values = loaded.resolved.values
     assert {name: (value.given, value.place) for name, value in values.items() if name != "profile"} == {
-        "baseUrl": (WORK, Place.PROFILE),
-        "apiKeyEnv": ("WORK_KEY", Place.PROFILE),
-        "defaultModel": ("large", Place.PROFILE),
-        "timeouts": ({"idle": 5}, Place.PROFILE),
-        "thinking": ("text", Place.FILE),
+        "baseUrl": (WORK, SettingSource.PROFILE),
+        "apiKeyEnv": ("WORK_KEY", SettingSource.PROFILE),
+        "defaultModel": ("large", SettingSource.PROFILE),
+        "timeouts": ({"idle": 5}, SettingSource.PROFILE),
+        "thinking": ("text", SettingSource.FILE),
     }
     assert values["baseUrl"].where == f"{tmp_path / 'partstream.toml'}: profiles.work.baseUrl"
     assert loaded.gateway().selection.default == "large"
@@ -138,7 +140,7 @@ def test_the_key_of_a_profile_does_not_go_to_another_base_url(tmp_path: Path):
 
 def test_a_group_of_an_editor_has_no_profile_unless_it_names_no_server(tmp_path: Path):
     loaded = load(tmp_path, WITH_DEFAULT, group={"baseUrl": "https://group.example/v1"})
-    assert (loaded.profile, loaded.resolved.values["baseUrl"].place) == (None, Place.GROUP)
+    assert (loaded.profile, loaded.resolved.values["baseUrl"].place) == (None, SettingSource.GROUP)
 
 
 REFUSED = {

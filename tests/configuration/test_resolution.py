@@ -8,15 +8,15 @@ import pytest
 from partstream.configuration.places import Given, Layer
 from partstream.configuration.resolution import Resolved, resolve
 from partstream.settings.errors import UnknownSettingError
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.upstreams import ConfigurationError, Timeouts
 
-PLACES = [place for place in Place if place is not Place.DEFAULT]
+PLACES = [place for place in SettingSource if place is not SettingSource.DEFAULT]
 URL = "https://api.example.com/v1"
 OTHER_URL = "https://other.example.com/v1"
 
 
-def layer(place: Place, **settings: Any) -> Layer:
+def layer(place: SettingSource, **settings: Any) -> Layer:
     return Layer(place, {name: Given(value, f"{place.name}: {name}") for name, value in settings.items()})
 
 
@@ -25,7 +25,7 @@ def values(resolved: Resolved) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("stronger", "weaker"), [*combinations(PLACES, 2)])
-def test_the_stronger_place_wins_whatever_the_order_of_reading(stronger: Place, weaker: Place):
+def test_the_stronger_place_wins_whatever_the_order_of_reading(stronger: SettingSource, weaker: SettingSource):
     layers = [layer(weaker, proxy="http://weak:1"), layer(stronger, proxy="http://strong:1")]
     for given in (layers, layers[::-1]):
         value = resolve(given).values["proxy"]
@@ -33,7 +33,7 @@ def test_the_stronger_place_wins_whatever_the_order_of_reading(stronger: Place, 
 
 
 def test_the_order_of_places_is_the_documented_one():
-    assert [str(place) for place in Place] == [
+    assert [str(place) for place in SettingSource] == [
         "command line",
         "VS Code group",
         "profile",
@@ -45,27 +45,33 @@ def test_the_order_of_places_is_the_documented_one():
 
 
 def test_what_nobody_sets_is_not_among_the_values():
-    assert values(resolve([layer(Place.FILE, baseUrl=URL)])) == {"baseUrl": URL}
+    assert values(resolve([layer(SettingSource.FILE, baseUrl=URL)])) == {"baseUrl": URL}
 
 
 STRANGERS = {
-    "the file's key and a group's URL": (layer(Place.GROUP, baseUrl=URL), layer(Place.FILE, apiKey="k")),
-    "the file's key, for another URL": (
-        layer(Place.GROUP, baseUrl=URL),
-        layer(Place.FILE, apiKey="k", baseUrl=OTHER_URL),
+    "the file's key and a group's URL": (
+        layer(SettingSource.GROUP, baseUrl=URL),
+        layer(SettingSource.FILE, apiKey="k"),
     ),
-    "the environment's key and a group's URL": (layer(Place.GROUP, baseUrl=URL), layer(Place.ENVIRONMENT, apiKey="k")),
+    "the file's key, for another URL": (
+        layer(SettingSource.GROUP, baseUrl=URL),
+        layer(SettingSource.FILE, apiKey="k", baseUrl=OTHER_URL),
+    ),
+    "the environment's key and a group's URL": (
+        layer(SettingSource.GROUP, baseUrl=URL),
+        layer(SettingSource.ENVIRONMENT, apiKey="k"),
+    ),
     "the file's key and the environment's URL": (
-        layer(Place.ENVIRONMENT, baseUrl=URL),
-        layer(Place.FILE, apiKey="k", baseUrl=OTHER_URL),
+        layer(SettingSource.ENVIRONMENT, baseUrl=URL),
+        layer(SettingSource.FILE, apiKey="k", baseUrl=OTHER_URL),
     ),
     "the file's key and the command line's URL": (
-        layer(Place.COMMAND_LINE, baseUrl=URL),
-        layer(Place.FILE, apiKey="k", baseUrl=OTHER_URL),
+        layer(SettingSource.COMMAND_LINE, baseUrl=URL),
+        layer(SettingSource.FILE, apiKey="k", baseUrl=OTHER_URL),
     ),
     "the environment's key for another URL than the command line's": (
-        layer(Place.COMMAND_LINE, baseUrl=URL),
-        layer(Place.ENVIRONMENT, apiKey="k", baseUrl=OTHER_URL),
+        layer(SettingSource.COMMAND_LINE, baseUrl=URL),
+        layer(SettingSource.ENVIRONMENT, apiKey="k", baseUrl=OTHER_URL),
     ),
 }
 
@@ -79,10 +85,13 @@ def test_a_key_never_goes_to_another_server_than_the_one_it_stands_beside(layers
 
 
 FRIENDS = {
-    "the same place": (layer(Place.FILE, baseUrl=URL, apiKey="k"),),
-    "a stronger place": (layer(Place.FILE, baseUrl=URL), layer(Place.ENVIRONMENT, apiKey="k")),
-    "the same URL": (layer(Place.GROUP, baseUrl=URL), layer(Place.FILE, baseUrl=URL, apiKey="k")),
-    "the shell of the command line": (layer(Place.COMMAND_LINE, baseUrl=URL), layer(Place.ENVIRONMENT, apiKey="k")),
+    "the same place": (layer(SettingSource.FILE, baseUrl=URL, apiKey="k"),),
+    "a stronger place": (layer(SettingSource.FILE, baseUrl=URL), layer(SettingSource.ENVIRONMENT, apiKey="k")),
+    "the same URL": (layer(SettingSource.GROUP, baseUrl=URL), layer(SettingSource.FILE, baseUrl=URL, apiKey="k")),
+    "the shell of the command line": (
+        layer(SettingSource.COMMAND_LINE, baseUrl=URL),
+        layer(SettingSource.ENVIRONMENT, apiKey="k"),
+    ),
 }
 
 
@@ -94,13 +103,18 @@ def test_a_key_goes_to_the_server_of(layers: tuple[Layer, ...]):
 
 
 def test_what_belongs_to_no_upstream_comes_from_anywhere():
-    resolved = resolve([layer(Place.GROUP, baseUrl=URL), layer(Place.FILE, timeouts={"idle": 5}, models=["m"])])
+    resolved = resolve(
+        [layer(SettingSource.GROUP, baseUrl=URL), layer(SettingSource.FILE, timeouts={"idle": 5}, models=["m"])]
+    )
     assert values(resolved) == {"baseUrl": URL, "timeouts": {"idle": 5}}
 
 
 def test_a_stronger_source_of_the_key_replaces_a_weaker_one_whole():
     resolved = resolve(
-        [layer(Place.FILE, baseUrl=URL, apiKeyFile="/key", apiKeyLifetime=9), layer(Place.ENVIRONMENT, apiKeyEnv="X")]
+        [
+            layer(SettingSource.FILE, baseUrl=URL, apiKeyFile="/key", apiKeyLifetime=9),
+            layer(SettingSource.ENVIRONMENT, apiKeyEnv="X"),
+        ]
     )
     assert values(resolved) == {"baseUrl": URL, "apiKeyEnv": "X"}
 
@@ -127,13 +141,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("settings", "where", "expected"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("place", [Place.GROUP, Place.FILE])
+@pytest.mark.parametrize("place", [SettingSource.GROUP, SettingSource.FILE])
 def test_what_is_of_no_use_is_refused_with_its_place_and_what_could_stand_there(
-    place: Place, settings: dict[str, Any], where: str, expected: str
+    place: SettingSource, settings: dict[str, Any], where: str, expected: str
 ):
     # Also when another place is stronger: a typo shall not wait until it matters.
     with pytest.raises(ConfigurationError) as raised:
-        resolve([layer(place, **settings), layer(Place.COMMAND_LINE, baseUrl=URL)])
+        resolve([layer(place, **settings), layer(SettingSource.COMMAND_LINE, baseUrl=URL)])
     assert raised.value.where == f"{place.name}: {where}"
     assert expected in raised.value.expected
     assert "sk-planted" not in str(raised.value)
@@ -153,12 +167,12 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
-@pytest.mark.parametrize("place", [Place.COMMAND_LINE, Place.ENVIRONMENT, Place.FILE])
+@pytest.mark.parametrize("place", [SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT, SettingSource.FILE])
 def test_an_unknown_setting_is_refused_with_the_one_that_is_probably_meant(
-    place: Place, settings: dict[str, Any], where: str, meant: str | None
+    place: SettingSource, settings: dict[str, Any], where: str, meant: str | None
 ):
     with pytest.raises(UnknownSettingError) as raised:
-        resolve([layer(place, **settings), layer(Place.GROUP, baseUrl=URL)])
+        resolve([layer(place, **settings), layer(SettingSource.GROUP, baseUrl=URL)])
     assert raised.value.where == f"{place.name}: {where}"
     assert raised.value.suggestion == meant
     name = where.rpartition(".")[2]
@@ -170,7 +184,7 @@ def test_an_unknown_setting_is_refused_with_the_one_that_is_probably_meant(
 def test_in_a_group_it_is_a_warning_and_the_rest_of_the_group_works(
     settings: dict[str, Any], where: str, meant: str | None
 ):
-    resolved = resolve([layer(Place.GROUP, **{"baseUrl": URL, "proxy": "http://proxy:1", **settings})])
+    resolved = resolve([layer(SettingSource.GROUP, **{"baseUrl": URL, "proxy": "http://proxy:1", **settings})])
     assert (resolved.values["baseUrl"].value, resolved.values["proxy"].value) == (URL, "http://proxy:1")
     [warning] = resolved.warnings
     assert warning.startswith(f"unknown setting {where.rpartition('.')[2]!r} in ")
@@ -179,62 +193,67 @@ def test_in_a_group_it_is_a_warning_and_the_rest_of_the_group_works(
 
 
 def test_what_else_stands_in_an_object_with_an_unknown_setting_is_in_force():
-    resolved = resolve([layer(Place.GROUP, baseUrl=URL, timeouts={"idel": 1, "idle": 5})])
+    resolved = resolve([layer(SettingSource.GROUP, baseUrl=URL, timeouts={"idel": 1, "idle": 5})])
     assert resolved.values["timeouts"].value == Timeouts(idle=5.0)
     assert resolved.warnings == ("unknown setting 'idel' in GROUP: timeouts; did you mean 'idle'?",)
 
 
 def test_a_setting_of_another_protocol_is_a_warning_in_a_group_and_refused_elsewhere():
     request = {"baseUrl": URL, "protocol": "openresponses", "request": {"team": "acme", "store": True}}
-    resolved = resolve([layer(Place.GROUP, **request)])
+    resolved = resolve([layer(SettingSource.GROUP, **request)])
     assert resolved.values["request"].value == {"store": True}
     assert "ai-gateway" in resolved.warnings[0]
     with pytest.raises(ConfigurationError, match="this protocol has no place for"):
-        resolve([layer(Place.FILE, **request)])
+        resolve([layer(SettingSource.FILE, **request)])
     # The protocol may come from another place, as long as that speaks of the same upstream.
-    resolved = resolve([layer(Place.ENVIRONMENT, protocol="ai-gateway"), layer(Place.FILE, **request)])
+    resolved = resolve([layer(SettingSource.ENVIRONMENT, protocol="ai-gateway"), layer(SettingSource.FILE, **request)])
     assert resolved.values["request"].value == {"own": {"team": "acme"}, "store": True}
 
 
 @pytest.mark.parametrize("protocol", [{}, {"protocol": "auto"}])
 def test_while_the_protocol_is_found_out_the_settings_of_all_of_them_are_taken_and_no_others(protocol: dict[str, str]):
     request = {"team": "acme", "compactAt": 9000, "store": True}
-    resolved = resolve([layer(Place.FILE, baseUrl=URL, request=request, **protocol)])
+    resolved = resolve([layer(SettingSource.FILE, baseUrl=URL, request=request, **protocol)])
     assert resolved.values["request"].value == {"own": {"team": "acme", "compact_at": 9000}, "store": True}
     assert resolved.warnings == ()
     with pytest.raises(UnknownSettingError):
-        resolve([layer(Place.FILE, baseUrl=URL, request={"tem": "acme"}, **protocol)])
+        resolve([layer(SettingSource.FILE, baseUrl=URL, request={"tem": "acme"}, **protocol)])
 
 
 def test_the_settings_of_another_upstream_are_read_by_its_own_protocol():
-    other = layer(Place.FILE, baseUrl=OTHER_URL, protocol="ai-gateway", request={"team": "acme"})
-    assert values(resolve([layer(Place.GROUP, baseUrl=URL), other])) == {"baseUrl": URL}
+    other = layer(SettingSource.FILE, baseUrl=OTHER_URL, protocol="ai-gateway", request={"team": "acme"})
+    assert values(resolve([layer(SettingSource.GROUP, baseUrl=URL), other])) == {"baseUrl": URL}
     with pytest.raises(UnknownSettingError):
-        resolve([layer(Place.GROUP, baseUrl=URL), layer(Place.FILE, baseUrl=OTHER_URL, request={"tem": "acme"})])
+        resolve(
+            [
+                layer(SettingSource.GROUP, baseUrl=URL),
+                layer(SettingSource.FILE, baseUrl=OTHER_URL, request={"tem": "acme"}),
+            ]
+        )
 
 
-MISPLACED = [(Place.COMMAND_LINE, {"apiKey": "sk-planted"}), (Place.FILE, {"provider": "mine.py"})]
+MISPLACED = [(SettingSource.COMMAND_LINE, {"apiKey": "sk-planted"}), (SettingSource.FILE, {"provider": "mine.py"})]
 
 
 @pytest.mark.parametrize(("place", "settings"), MISPLACED)
-def test_a_setting_that_cannot_stand_in_a_place_is_refused_there(place: Place, settings: dict[str, Any]):
+def test_a_setting_that_cannot_stand_in_a_place_is_refused_there(place: SettingSource, settings: dict[str, Any]):
     with pytest.raises(ConfigurationError, match="cannot stand in") as raised:
         resolve([layer(place, **settings)])
-    assert str(Place.GROUP) in raised.value.expected
+    assert str(SettingSource.GROUP) in raised.value.expected
     assert "sk-planted" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["apiKeyFile", "apiKeyKeyring", "baseUrl", "proxy"])
 def test_a_key_in_the_wrong_setting_is_not_shown(name: str):
     with pytest.raises(ConfigurationError) as raised:
-        resolve([layer(Place.GROUP, **{name: "sk-planted"})])
+        resolve([layer(SettingSource.GROUP, **{name: "sk-planted"})])
     assert "sk-planted" not in str(raised.value)
 
 
 def test_an_address_without_a_scheme_gets_one_which_a_note_says_and_still_is_the_same_upstream():
     layers = [
-        layer(Place.COMMAND_LINE, baseUrl="127.0.0.1:8421/v1"),
-        layer(Place.FILE, baseUrl="http://127.0.0.1:8421/v1", apiKeyEnv="MY_KEY"),
+        layer(SettingSource.COMMAND_LINE, baseUrl="127.0.0.1:8421/v1"),
+        layer(SettingSource.FILE, baseUrl="http://127.0.0.1:8421/v1", apiKeyEnv="MY_KEY"),
     ]
     resolved = resolve(layers)
     assert values(resolved) == {"baseUrl": "http://127.0.0.1:8421/v1", "apiKeyEnv": "MY_KEY"}
@@ -244,7 +263,7 @@ def test_an_address_without_a_scheme_gets_one_which_a_note_says_and_still_is_the
 
 def test_all_mistakes_of_a_place_are_said_and_where_a_field_of_requests_goes():
     with pytest.raises(ConfigurationError) as raised:
-        resolve([layer(Place.FILE, temperature=0.5, baseUrl=URL, thinking="loud", protokoll="x")])
+        resolve([layer(SettingSource.FILE, temperature=0.5, baseUrl=URL, thinking="loud", protokoll="x")])
     first, second, third = str(raised.value).splitlines()
     assert "unknown setting 'temperature'" in first
     assert "goes into `request.extraBody`" in first

@@ -10,7 +10,8 @@ import click
 
 from offences import assert_none
 from partstream.cli import main
-from partstream.configuration import SETTINGS, Place
+from partstream.configuration import SettingSource
+from partstream.configuration.table import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def _of_sources() -> set[str]:
 
 
 READ = {
-    *(row.variable for row in SETTINGS.values() if Place.ENVIRONMENT in row.places),
+    *(row.variable for row in SETTINGS.values() if SettingSource.ENVIRONMENT in row.places),
     *_of_options(main, click.Context(main)),
     *_of_sources(),
 }

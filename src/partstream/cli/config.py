@@ -13,16 +13,18 @@ from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
-from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
+from partstream.configuration.table import SETTINGS
 from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.errors import shown_name
+from partstream.settings.row import SettingSource
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partstream.configuration import Configuration, Setting
+    from partstream.configuration.loading import Configuration
+    from partstream.settings.row import Setting
     from partstream.upstreams.detection import Detected
 
 __all__ = ["command"]
@@ -63,7 +65,7 @@ def show(*, as_json: bool, **options: Any) -> None:
         click.echo(json.dumps(_as_json(configuration, detected), ensure_ascii=False))
         return
     console = make_console()
-    rows = sorted(_rows(configuration), key=lambda row: row["place"] == Place.DEFAULT)
+    rows = sorted(_rows(configuration), key=lambda row: row["place"] == SettingSource.DEFAULT)
     _show_settings([_cells(row) for row in rows], console)
     if detected is not None:
         shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
@@ -76,7 +78,7 @@ def show(*, as_json: bool, **options: Any) -> None:
 
 def _cells(row: dict[str, Any]) -> tuple[Text, Text, Text]:
     """One setting as the texts of its columns."""
-    is_default = row["place"] == Place.DEFAULT
+    is_default = row["place"] == SettingSource.DEFAULT
     shown = row["default"] if is_default else json.dumps(row["value"], ensure_ascii=False)
     source = str(row["place"]) if is_default else f"{row['place']}: {row['where']}"
     style = "dim" if is_default else ""
@@ -123,12 +125,12 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
         {
             "name": name,
             "value": values[name].shown if name in values else None,
-            "place": values[name].place if name in values else Place.DEFAULT,
+            "place": values[name].place if name in values else SettingSource.DEFAULT,
             "where": values[name].where if name in values else None,
             "default": _default(row),
         }
         for name, row in SETTINGS.items()
-        if row.places & {Place.FILE, Place.ENVIRONMENT}
+        if row.places & {SettingSource.FILE, SettingSource.ENVIRONMENT}
     ]
 
 

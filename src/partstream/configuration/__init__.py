@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import partstream.silent_log  # noqa: F401 - for its effect
 from partstream.configuration.table import SETTINGS
-from partstream.settings.row import Place, Setting
+from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration, load_configuration
     from partstream.configuration.places import Given
     from partstream.configuration.resolution import Resolved, Value
 
-__all__ = ["SETTINGS", "Configuration", "Given", "Place", "Resolved", "Setting", "Value", "load_configuration"]
+__all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]
 
 _LAZY: Final = {
     "Configuration": "partstream.configuration.loading",

@@ -22,7 +22,7 @@ from partstream.configuration.profiles import chosen_profile, faults_of_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import KEY_SETTINGS
 from partstream.settings.errors import ConfigurationError, PlainHttpError
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 from partstream.settings.secrecy import secrets_in
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.settings import upstream_rows
@@ -93,7 +93,7 @@ class Configuration:
             # A group is of VS Code, which has no command line.
             by = (
                 error.allowed_by
-                if url.place is Place.GROUP
+                if url.place is SettingSource.GROUP
                 else "--allow-insecure-http or the setting allowInsecureHttp"
             )
             return PlainHttpError(url.where, error.host, has_key=has_key, allowed_by=by)
@@ -132,12 +132,12 @@ def load_configuration(
     path = configuration_file(variables)
     document = read_document(path, must_exist=bool(variables.get(FILE_VARIABLE)) and not may_lack_file)
     layers = (
-        Layer(Place.COMMAND_LINE, command_line or {}),
+        Layer(SettingSource.COMMAND_LINE, command_line or {}),
         group_layer(group or {}),
         editor_layer(editor or {}),
         environment_layer(variables),
         file_layer(path, document),
-        Layer(Place.DEFAULT, {name: Given(value, name) for name, value in (defaults or {}).items()}),
+        Layer(SettingSource.DEFAULT, {name: Given(value, name) for name, value in (defaults or {}).items()}),
     )
     profiles = read_profiles(path, document)
     profile = chosen_profile(profiles, layers)

@@ -18,7 +18,7 @@ from partstream.configuration.table import SETTINGS
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.settings.kinds import Form
-from partstream.settings.row import Place, is_left_out
+from partstream.settings.row import SettingSource, is_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ class Layer:
         name: What errors call the place as a whole; empty for the usual name.
     """
 
-    place: Place
+    place: SettingSource
     given: Mapping[str, Given] = field(repr=False)
     notes: tuple[str, ...] = ()
     name: str = ""
@@ -88,12 +88,12 @@ class Layer:
 
 def group_layer(configuration: Mapping[str, Any]) -> Layer:
     """The settings of a VS Code group; the keys have their own names."""
-    return Layer(Place.GROUP, {name: Given(value, name) for name, value in _not_empty(configuration).items()})
+    return Layer(SettingSource.GROUP, {name: Given(value, name) for name, value in _not_empty(configuration).items()})
 
 
 def editor_layer(settings: Mapping[str, Any]) -> Layer:
     """VS Code's own settings, under the names of this table."""
-    return Layer(Place.EDITOR, {name: Given(value, name) for name, value in _not_empty(settings).items()})
+    return Layer(SettingSource.EDITOR, {name: Given(value, name) for name, value in _not_empty(settings).items()})
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -103,7 +103,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         ConfigurationError: One should be JSON and is not.
     """
     given: dict[str, Given] = {}
-    variables = {row.variable: row for row in SETTINGS.values() if Place.ENVIRONMENT in row.places}
+    variables = {row.variable: row for row in SETTINGS.values() if SettingSource.ENVIRONMENT in row.places}
     for variable, row in variables.items():
         text = environment.get(variable, "").strip()
         if variable in environment and not is_left_out(row, text):
@@ -117,7 +117,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         and name not in _OTHER_VARIABLES
     )
     notes = tuple(f"unknown setting {name} in the environment{_hint(name, variables)}" for name in others)
-    return Layer(Place.ENVIRONMENT, given, notes)
+    return Layer(SettingSource.ENVIRONMENT, given, notes)
 
 
 def configuration_file(environment: Mapping[str, str]) -> Path:
@@ -176,13 +176,13 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
         notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
     own = {name: value for name, value in document.items() if name != PROFILES}
     given = {name: Given(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
-    return Layer(Place.FILE, given, notes, str(path))
+    return Layer(SettingSource.FILE, given, notes, str(path))
 
 
 def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
     """The settings of one profile of the user's file."""
     given = {one: Given(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
-    return Layer(Place.PROFILE, given, name=f"the profile {shown_name(name)} in {path}")
+    return Layer(SettingSource.PROFILE, given, name=f"the profile {shown_name(name)} in {path}")
 
 
 def _holds_key(document: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from partstream.configuration.places import PROFILES, profile_layer
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import DEFAULT_PROFILE
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
-from partstream.settings.row import Place
+from partstream.settings.row import SettingSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,9 +81,9 @@ def chosen_profile(profiles: Mapping[str, Layer], layers: Iterable[Layer]) -> st
 
 
 _CHOICES: Final = (
-    (Place.COMMAND_LINE, _PROFILE, ()),
-    (Place.ENVIRONMENT, _PROFILE, (Place.COMMAND_LINE, Place.GROUP)),
-    (Place.FILE, DEFAULT_PROFILE, (Place.COMMAND_LINE, Place.GROUP, Place.ENVIRONMENT)),
+    (SettingSource.COMMAND_LINE, _PROFILE, ()),
+    (SettingSource.ENVIRONMENT, _PROFILE, (SettingSource.COMMAND_LINE, SettingSource.GROUP)),
+    (SettingSource.FILE, DEFAULT_PROFILE, (SettingSource.COMMAND_LINE, SettingSource.GROUP, SettingSource.ENVIRONMENT)),
 )
 """Where a profile is named, the strongest first: by which setting, and the places that are narrower."""
 

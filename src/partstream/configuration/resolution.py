@@ -9,7 +9,7 @@ from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.table import KEY_SETTINGS, settings_of
 from partstream.protocols.registry import AUTO
 from partstream.settings.errors import ConfigurationError, SeveralFaultsError, UnknownSettingError
-from partstream.settings.row import Place, Setting, holder_of
+from partstream.settings.row import Setting, SettingSource, holder_of
 from partstream.settings.secrecy import shown
 from partstream.upstreams.addresses import with_scheme
 
@@ -40,7 +40,7 @@ class Value:
     row: Setting = field(repr=False)
     given: Any = field(repr=False)
     value: Any = field(repr=False)
-    place: Place
+    place: SettingSource
     where: str
 
     @property
@@ -71,7 +71,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
         ConfigurationError: A setting is unknown or its value of no use, whether it is in force or not; or one place
             names two sources of the key. A setting of a VS Code group that nobody knows is a warning.
     """
-    order = list(Place)
+    order = list(SettingSource)
     ordered = sorted(map(_with_scheme, layers), key=lambda layer: order.index(layer.place))
     used = {layer.place for layer in ordered if _speaks_of_the_upstream(layer, ordered)}
     protocol = _protocol(layer for layer in ordered if layer.place in used) or AUTO
@@ -120,10 +120,12 @@ def _protocol(layers: Iterable[Layer]) -> str | None:
 
 def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, Value]:
     """Reads a layer by itself, so that a mistake shows before the layer is in force."""
-    rows = {name: row for name, row in settings_of(protocol).items() if layer.place in {*row.places, Place.DEFAULT}}
+    rows = {
+        name: row for name, row in settings_of(protocol).items() if layer.place in {*row.places, SettingSource.DEFAULT}
+    }
 
     def on_unknown(error: ConfigurationError) -> None:
-        if layer.place is not Place.GROUP:
+        if layer.place is not SettingSource.GROUP:
             raise error
         warnings.append(str(error))
 
@@ -149,7 +151,7 @@ def _unknown(name: str, given: Given, layer: Layer, rows: Mapping[str, Setting])
     row = settings_of().get(name)
     if row is None:
         return UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
-    places = ", ".join(place for place in Place if place in row.places)
+    places = ", ".join(place for place in SettingSource if place in row.places)
     return ConfigurationError(
         given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"
     )
@@ -175,4 +177,4 @@ def _speaks_of_the_upstream(layer: Layer, ordered: Sequence[Layer]) -> bool:
     own = layer.given.get(_BASE_URL)
     if own is not None:
         return bool(own.value == home.given[_BASE_URL].value)
-    return (home.place, layer.place) == (Place.COMMAND_LINE, Place.ENVIRONMENT)
+    return (home.place, layer.place) == (SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT)

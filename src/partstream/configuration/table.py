@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.key_settings import KEY_ROWS
 from partstream.protocols.registry import ProtocolLoadError
 from partstream.settings.kinds import TEXT
-from partstream.settings.row import Dialog, Place, Setting, by_name
+from partstream.settings.row import Dialog, Setting, SettingSource, by_name
 from partstream.settings.secrecy import secrets_in
 from partstream.upstreams.settings import upstream_rows
 
@@ -28,7 +28,7 @@ _PROVIDER: Final = Setting(
     TEXT,
     "A Python provider of your own that answers for this group in the place of a server: `path/to/file.py` or "
     "`module:attribute`",
-    places=frozenset({Place.GROUP}),
+    places=frozenset({SettingSource.GROUP}),
     dialog=Dialog("Provider file", hint="The key baseUrl is the empty string then."),
 )
 
@@ -38,7 +38,7 @@ _PROFILE_ROWS: Final = (
         TEXT,
         "The profile to use: the table `[profiles.NAME]` of the file, with the settings of one upstream",
         otherwise="`defaultProfile`, unless another place names a base URL",
-        places=frozenset({Place.COMMAND_LINE, Place.ENVIRONMENT}),
+        places=frozenset({SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT}),
         is_bound=False,
         option="--profile",
         metavar="NAME",
@@ -47,7 +47,7 @@ _PROFILE_ROWS: Final = (
         DEFAULT_PROFILE,
         TEXT,
         "The profile that is used when nobody names a profile or a base URL",
-        places=frozenset({Place.FILE}),
+        places=frozenset({SettingSource.FILE}),
         is_bound=False,
     ),
 )

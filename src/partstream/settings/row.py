@@ -23,9 +23,9 @@ __all__ = [
     "Dialog",
     "Nesting",
     "OnUnknown",
-    "Place",
     "Secrecy",
     "Setting",
+    "SettingSource",
     "by_name",
     "check_fields",
     "field_of",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class Place(StrEnum):
+class SettingSource(StrEnum):
     """The places of a setting, strongest first: a narrower place wins over a wider one."""
 
     COMMAND_LINE = "command line"
@@ -54,7 +54,15 @@ class Place(StrEnum):
     DEFAULT = "default"
 
 
-EVERYWHERE: Final = frozenset({Place.COMMAND_LINE, Place.GROUP, Place.PROFILE, Place.ENVIRONMENT, Place.FILE})
+EVERYWHERE: Final = frozenset(
+    {
+        SettingSource.COMMAND_LINE,
+        SettingSource.GROUP,
+        SettingSource.PROFILE,
+        SettingSource.ENVIRONMENT,
+        SettingSource.FILE,
+    }
+)
 """Where most settings can stand."""
 
 
@@ -164,7 +172,7 @@ class Setting:
     otherwise: str = ""
     sets: str = ""
     secrecy: Secrecy = Secrecy.NOTHING
-    places: frozenset[Place] = EVERYWHERE
+    places: frozenset[SettingSource] = EVERYWHERE
     protocol: str | None = None
     contents: Contents | None = None
     is_bound: bool = True

@@ -9,7 +9,7 @@ from typing import Any, Final
 from partstream.settings.checks import http_url, json_object, shortened, strings
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Form, Kind, text, whole
-from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, check_fields
+from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, check_fields
 
 __all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts"]
 
@@ -142,7 +142,7 @@ CONNECTION_ROWS: Final = (
         "The proxy to use; it is not used for what `NO_PROXY` names and for this machine",
         otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
         secrecy=Secrecy.URL,
-        places=EVERYWHERE | {Place.EDITOR},
+        places=EVERYWHERE | {SettingSource.EDITOR},
         is_bound=False,
         dialog=Dialog("Proxy"),
     ),
@@ -152,7 +152,7 @@ CONNECTION_ROWS: Final = (
         "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
         default=True,
         sets="verify_certificates",
-        places=EVERYWHERE | {Place.EDITOR},
+        places=EVERYWHERE | {SettingSource.EDITOR},
         is_bound=False,
         dialog=Dialog("Strict certificates"),
     ),

@@ -27,7 +27,7 @@ from partstream.protocols.registry import (
 from partstream.settings.checks import fits_header, json_object, shortened, string
 from partstream.settings.errors import HIDDEN, ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
-from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
+from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.addresses import with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
@@ -202,7 +202,7 @@ _FIRST_ROWS: Final = (
         Kind(Form.TEXT, _key, {"type": "string", "secret": True}),
         "The key itself; VS Code keeps that of a group in its secret storage",
         secrecy=Secrecy.WHOLE,
-        places=EVERYWHERE - {Place.COMMAND_LINE},  # other users of the machine can read it
+        places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
         dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server asks for none."),
     ),
     Setting(
