@@ -12,7 +12,7 @@ from partstream.cli.logs import log_to_standard_error
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.errors import shown_name
-from partstream.settings.kinds import Form
+from partstream.settings.kinds import ValueForm
 from partstream.settings.secrecy import shown_variable
 from partstream.visible_text import visible
 
@@ -52,13 +52,13 @@ def _option(row: Setting, *, is_hidden: bool = False) -> Callable[[Any], Any]:
     """The option that sets a setting; what its value can be, its row checks."""
     said = f" Default: {row.shown_default}." if row.shown_default else ""
     help_text = f"{row.says}.{said}".replace("`", "")
-    if row.kind.form is Form.BOOLEAN:
+    if row.kind.form is ValueForm.BOOLEAN:
         return click.option(row.option, row.name, is_flag=True, default=None, help=help_text, hidden=is_hidden)
     # A row with titles of its own lists what comes with Partstream: installed packages add more.
     if "enumDescriptions" in row.kind.schema and "enumItemLabels" not in row.kind.schema:
         words = click.Choice(row.kind.schema["enum"])
         return click.option(row.option, row.name, type=words, help=help_text, hidden=is_hidden)
-    kind = click.INT if row.kind.form is Form.NUMBER else click.STRING
+    kind = click.INT if row.kind.form is ValueForm.NUMBER else click.STRING
     return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text, hidden=is_hidden)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from partstream.numbers import MOST_SECONDS
 from partstream.settings.checks import number, string
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, TEXT, Form, Kind, text
+from partstream.settings.kinds import BODY, TEXT, Kind, ValueForm, text
 from partstream.settings.row import Contents, Dialog, Nesting, Secrecy, Setting
 
 __all__ = ["KEY_ROWS", "LIFETIME"]
@@ -84,7 +84,7 @@ KEY_ROWS: Final = (
     ),
     Setting(
         "apiKeyCommand",
-        Kind(Form.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
+        Kind(ValueForm.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
         "A program and its arguments, whose output is the key; no shell is involved",
         secrecy=Secrecy.ARGUMENTS,
         dialog=Dialog("API key command"),
@@ -92,7 +92,7 @@ KEY_ROWS: Final = (
     Setting(
         LIFETIME,
         Kind(
-            Form.NUMBER,
+            ValueForm.NUMBER,
             partial(number, fits=_is_lifetime, expected="a number of seconds from 1"),
             {"type": "number", "minimum": 1},
         ),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.configuration.table import SETTINGS
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
-from partstream.settings.kinds import Form
+from partstream.settings.kinds import ValueForm
 from partstream.settings.row import SettingSource, is_left_out
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     for variable, row in variables.items():
         text = environment.get(variable, "").strip()
         if variable in environment and not is_left_out(row, text):
-            given[row.name] = Given(text if row.kind.form is Form.TEXT else _json(text, variable), variable)
+            given[row.name] = Given(text if row.kind.form is ValueForm.TEXT else _json(text, variable), variable)
     others = sorted(
         name
         for name in environment

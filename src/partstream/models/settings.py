@@ -7,7 +7,7 @@ from typing import Any, Final
 from partstream.models.filters import ModelOverride
 from partstream.models.limits import LimitPolicy
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Form, Kind, choice, fraction, text, whole
+from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Kind, ValueForm, choice, fraction, text, whole
 from partstream.settings.row import Contents, Dialog, Nesting, Setting
 
 __all__ = ["MODEL_LIST_ROWS", "MODEL_ROWS"]
@@ -64,7 +64,7 @@ def _overrides(models: list[dict[str, Any]], where: str) -> dict[str, ModelOverr
 MODEL_LIST_ROWS: Final = (
     Setting(
         "models",
-        Kind(Form.LIST, _models, {"type": "array"}),
+        Kind(ValueForm.LIST, _models, {"type": "array"}),
         "Models by id, or objects that say what the server does not say of them; they add to its list and hide nothing",
         sets="selection.overrides",
         contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),

@@ -22,8 +22,8 @@ __all__ = [
     "STRINGS",
     "TEXT",
     "Choice",
-    "Form",
     "Kind",
+    "ValueForm",
     "choice",
     "fraction",
     "text",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class Form(StrEnum):
+class ValueForm(StrEnum):
     """The form of a value; in an environment variable, every form but text is JSON."""
 
     TEXT = "text"
@@ -52,7 +52,7 @@ class Kind:
         schema: The keywords of JSON Schema (draft 7) that say the same.
     """
 
-    form: Form
+    form: ValueForm
     read: Callable[[Any, str], Any]
     schema: Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
         given = string(value, where)
         return given if check is None else check(given, where)
 
-    return Kind(Form.TEXT, read, {"type": "string", **schema})
+    return Kind(ValueForm.TEXT, read, {"type": "string", **schema})
 
 
 def choice(words: type[Choice]) -> Kind:
@@ -97,18 +97,18 @@ def choice(words: type[Choice]) -> Kind:
         return found
 
     names, meanings = [word.value for word in words], [word.says for word in words]
-    return Kind(Form.TEXT, read, {"type": "string", "enum": names, "enumDescriptions": meanings})
+    return Kind(ValueForm.TEXT, read, {"type": "string", "enum": names, "enumDescriptions": meanings})
 
 
 def whole(least: int = 1) -> Kind:
     """A whole number from `least`."""
-    return Kind(Form.NUMBER, partial(whole_number, least=least), {"type": "integer", "minimum": least})
+    return Kind(ValueForm.NUMBER, partial(whole_number, least=least), {"type": "integer", "minimum": least})
 
 
 def fraction() -> Kind:
     """A number above 0 and at most 1."""
     read = partial(number, fits=lambda value: 0 < value <= 1, expected="a number above 0 and at most 1")
-    return Kind(Form.NUMBER, read, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
+    return Kind(ValueForm.NUMBER, read, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 
 
 def _is_time(value: float) -> bool:
@@ -116,12 +116,12 @@ def _is_time(value: float) -> bool:
 
 
 TEXT: Final = text()
-BOOLEAN: Final = Kind(Form.BOOLEAN, boolean, {"type": "boolean"})
+BOOLEAN: Final = Kind(ValueForm.BOOLEAN, boolean, {"type": "boolean"})
 SECONDS: Final = Kind(
-    Form.NUMBER,
+    ValueForm.NUMBER,
     partial(number, fits=_is_time, expected="a number of seconds above 0"),
     {"type": "number", "exclusiveMinimum": 0},
 )
-STRINGS: Final = Kind(Form.LIST, strings, {"type": "array", "items": {"type": "string"}})
-HEADERS: Final = Kind(Form.OBJECT, headers, {"type": "object", "additionalProperties": {"type": "string"}})
-BODY: Final = Kind(Form.OBJECT, json_object, {"type": "object"})
+STRINGS: Final = Kind(ValueForm.LIST, strings, {"type": "array", "items": {"type": "string"}})
+HEADERS: Final = Kind(ValueForm.OBJECT, headers, {"type": "object", "additionalProperties": {"type": "string"}})
+BODY: Final = Kind(ValueForm.OBJECT, json_object, {"type": "object"})

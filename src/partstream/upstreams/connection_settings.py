@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from partstream.settings.checks import http_url, json_object, shortened, strings
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Form, Kind, text, whole
+from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Kind, ValueForm, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, check_fields
 
 __all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts"]
@@ -110,7 +110,7 @@ def _fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
 
 
 FALLBACKS: Final = Kind(
-    Form.OBJECT,
+    ValueForm.OBJECT,
     _fallbacks,
     {
         "type": "object",

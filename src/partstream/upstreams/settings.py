@@ -26,7 +26,7 @@ from partstream.protocols.registry import (
 )
 from partstream.settings.checks import fits_header, json_object, shortened, string
 from partstream.settings.errors import HIDDEN, ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Kind, ValueForm, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.addresses import with_scheme
@@ -199,7 +199,7 @@ _FIRST_ROWS: Final = (
     ),
     Setting(
         "apiKey",
-        Kind(Form.TEXT, _key, {"type": "string", "secret": True}),
+        Kind(ValueForm.TEXT, _key, {"type": "string", "secret": True}),
         "The key itself; VS Code keeps that of a group in its secret storage",
         secrecy=Secrecy.WHOLE,
         places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it

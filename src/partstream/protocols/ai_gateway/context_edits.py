@@ -15,7 +15,7 @@ from partstream.protocols.ai_gateway.context_management import (
 )
 from partstream.settings.checks import boolean, json_object, shortened
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
-from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Form, Kind
+from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Kind, ValueForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def _amount(*kinds: str, least: int) -> Kind:
         return value
 
     fields = {"type": {"enum": list(kinds)}, "value": {"type": "integer", "minimum": least}}
-    return Kind(Form.OBJECT, read, {"type": "object", "required": ["type", "value"], "properties": fields})
+    return Kind(ValueForm.OBJECT, read, {"type": "object", "required": ["type", "value"], "properties": fields})
 
 
 _THINKING_TURNS: Final = _amount("thinking_turns", least=1)
@@ -108,14 +108,14 @@ _EDITS: Final[Mapping[str, Mapping[str, Kind]]] = {
         "keep": _amount("tool_uses", least=0),
         "clearAtLeast": _amount("input_tokens", least=1),
         "clearToolInputs": BOOLEAN,
-        "excludeTools": Kind(Form.LIST, _names, STRINGS.schema),
+        "excludeTools": Kind(ValueForm.LIST, _names, STRINGS.schema),
     },
     CLEAR_THINKING: {
-        "keep": Kind(Form.OBJECT, _kept_thinking, {"anyOf": [{"const": "all"}, _THINKING_TURNS.schema]}),
+        "keep": Kind(ValueForm.OBJECT, _kept_thinking, {"anyOf": [{"const": "all"}, _THINKING_TURNS.schema]}),
     },
     COMPACT: {
         "trigger": _amount("input_tokens", least=_LEAST_COMPACTED),
-        "pauseAfterCompaction": Kind(Form.BOOLEAN, _never, {"const": False}),
+        "pauseAfterCompaction": Kind(ValueForm.BOOLEAN, _never, {"const": False}),
         "instructions": TEXT,
     },
 }
@@ -135,7 +135,7 @@ _EDITS_SCHEMA: Final = {
 }
 
 CONTEXT_MANAGEMENT: Final = Kind(
-    Form.OBJECT,
+    ValueForm.OBJECT,
     read_context_management,
     {
         "anyOf": [

@@ -10,7 +10,7 @@ from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.checks import fits_header, json_object, shortened
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import Form, Kind, text
+from partstream.settings.kinds import Kind, ValueForm, text
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ OWN_SETTINGS: Final = OwnSettings(
     (
         Setting(
             "specificationVersion",
-            Kind(Form.NUMBER, _version, {"type": "integer", "enum": list(SPECIFICATION_VERSIONS)}),
+            Kind(ValueForm.NUMBER, _version, {"type": "integer", "enum": list(SPECIFICATION_VERSIONS)}),
             "The version of the language model specification that requests are written in",
             otherwise="the one that the base URL names, else 4",
         ),
         Setting(
             "providerOptions",
-            Kind(Form.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
+            Kind(ValueForm.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
             "What the providers behind the gateway are told in their own words, by the provider's name",
             secrecy=Secrecy.BODY,
         ),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.checks import strings
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, Choice, Form, Kind, choice, whole
+from partstream.settings.kinds import BOOLEAN, Choice, Kind, ValueForm, choice, whole
 from partstream.settings.row import Setting
 
 __all__ = ["MOST_FILE_MEGABYTES", "OWN_SETTINGS", "REQUEST_FIELDS", "SERVER_TOOLS", "GeminiSettings", "ToolSchemas"]
@@ -55,7 +55,7 @@ def _server_tools(value: Any, where: str) -> tuple[str, ...]:
 
 
 _NAMES_OF_TOOLS: Final = Kind(
-    Form.LIST, _server_tools, {"type": "array", "items": {"type": "string", "enum": list(SERVER_TOOLS)}}
+    ValueForm.LIST, _server_tools, {"type": "array", "items": {"type": "string", "enum": list(SERVER_TOOLS)}}
 )
 
 OWN_SETTINGS: Final = OwnSettings(
