@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from partstream.cli.add_answers import KeySource, Place
+    from partstream.cli.add_answers import KeySource, ServerAddress
     from partstream.configuration.adding import UserConfigurationFile
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
@@ -151,10 +151,10 @@ class _Addition:
             sys.exit(ExitCode.FOUND)
         self._conclude(addition)
 
-    def _placed(self, place: Place) -> Place:
+    def _placed(self, place: ServerAddress) -> ServerAddress:
         return place_of_hub(place) if place.preset.name == HUB else place
 
-    def _key(self, given: AddAnswers, place: Place, name: str) -> KeySource:
+    def _key(self, given: AddAnswers, place: ServerAddress, name: str) -> KeySource:
         """Where the key comes from; a hub may refuse a code, which only a person can mend."""
         if place.preset.name != HUB:
             return key_of(given, place, name, self.questions)
@@ -164,7 +164,7 @@ class _Addition:
             self._complain(error.message)
             sys.exit(ExitCode.FAILED)
 
-    def _name(self, place: Place) -> str:
+    def _name(self, place: ServerAddress) -> str:
         wanted, taken = place.name, self.file.profiles
         is_open = self.given.server is None or (wanted in taken and not self.given.replaces)
         if self.given.profile is not None:
@@ -180,7 +180,7 @@ class _Addition:
             raise ConfigurationError("--profile", f"{wanted!r}, which is there", "another name, or --replace")
         return wanted
 
-    def _tried(self, name: str, place: Place) -> tuple[Addition, Sequence[str]]:
+    def _tried(self, name: str, place: ServerAddress) -> tuple[Addition, Sequence[str]]:
         """The profile and the models of the server, tried until it answers or the person has enough."""
         key = self._key(self.given, place, name)
         while True:
@@ -227,7 +227,7 @@ class _Addition:
         named = {"discover": False, "models": [model], "defaultModel": model}
         return replace(addition, settings={**addition.settings, **named})
 
-    def _addition(self, name: str, place: Place, key: KeySource) -> Addition:
+    def _addition(self, name: str, place: ServerAddress, key: KeySource) -> Addition:
         settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
         is_default = self.given.is_default or not self.file.has_upstream
         return Addition(name, settings, key.secret, key.entry, is_default)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.configuration.key_keeping import KeyPlace
     from partstream.upstreams.presets import Preset
 
-__all__ = ["AddAnswers", "KeySource", "Place", "kept", "key_of", "key_place", "moved", "place_of"]
+__all__ = ["AddAnswers", "KeySource", "ServerAddress", "kept", "key_of", "key_place", "moved", "place_of"]
 
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
@@ -57,7 +57,7 @@ class AddAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     """Where a server is.
 
     Attributes:
@@ -109,7 +109,7 @@ _NO_KEY: Final = KeySource({})
 # ---- where the server is ----
 
 
-def place_of(given: AddAnswers, questions: Questions) -> Place:
+def place_of(given: AddAnswers, questions: Questions) -> ServerAddress:
     """Where the server is, by the options and by what a person answers.
 
     Raises:
@@ -131,10 +131,10 @@ def place_of(given: AddAnswers, questions: Questions) -> Place:
         settings["protocol"] = SETTINGS["protocol"].read(given.protocol, "--protocol")
     if given.allow_insecure_http or _is_open(base_url, questions):
         settings[_INSECURE] = True
-    return Place(preset, base_url, settings)
+    return ServerAddress(preset, base_url, settings)
 
 
-def moved(place: Place, questions: Questions) -> Place:
+def moved(place: ServerAddress, questions: Questions) -> ServerAddress:
     """The place at the address that a person gives in its place.
 
     Raises:
@@ -142,7 +142,7 @@ def moved(place: Place, questions: Questions) -> Place:
     """
     url = questions.line("Address", "--base-url", default=place.base_url, check=_address)
     settings = {name: value for name, value in place.settings.items() if name != _INSECURE}
-    return Place(place.preset, url, {**settings, _INSECURE: True} if _is_open(url, questions) else settings)
+    return ServerAddress(place.preset, url, {**settings, _INSECURE: True} if _is_open(url, questions) else settings)
 
 
 def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None]:
@@ -251,7 +251,7 @@ def _is_open(base_url: str, questions: Questions) -> bool:
 # ---- where the key comes from ----
 
 
-def key_of(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+def key_of(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
     """Where the key comes from, by the options and by what a person answers.
 
     Raises:

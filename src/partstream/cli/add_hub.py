@@ -20,7 +20,7 @@ from partstream.upstreams.hub_keys import is_hub_key
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
-    from partstream.cli.add_answers import AddAnswers, KeySource, Place
+    from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress
     from partstream.cli.asking import Questions
 
 __all__ = ["HUB", "key_of_hub", "place_of_hub", "refuse_codes"]
@@ -48,7 +48,7 @@ def refuse_codes(*arguments: str | None) -> None:
             )
 
 
-def place_of_hub(place: Place) -> Place:
+def place_of_hub(place: ServerAddress) -> ServerAddress:
     """The place with the base URL of the hub, whichever of its addresses a person has copied.
 
     Raises:
@@ -59,7 +59,7 @@ def place_of_hub(place: Place) -> Place:
     return replace(place, base_url=base_url_of(hub))
 
 
-def key_of_hub(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+def key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
     """Where the key of a hub comes from: as that of any server, or from a join code that is typed or read.
 
     Raises:
@@ -80,7 +80,7 @@ def key_of_hub(given: AddAnswers, place: Place, profile: str, questions: Questio
     return _typed_key(given, place, profile, questions)
 
 
-def _typed_key(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+def _typed_key(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
     """Asks for a key or a join code, gives the code for a key, and has that kept.
 
     Raises:
@@ -106,7 +106,7 @@ def _typed_key(given: AddAnswers, place: Place, profile: str, questions: Questio
     return kept(joined.key.reveal(), kept_in, is_once=True)
 
 
-def _code_for(place: Place, typed: str) -> Secret:
+def _code_for(place: ServerAddress, typed: str) -> Secret:
     """The code in what was typed: alone, or in a link to the same hub."""
     if not is_join_link(typed):
         return join_code(typed, _OPTION)
