@@ -13,7 +13,7 @@ from partstream.cli.serve_options import number_options, variable_of
 from partstream.cli.serve_plan import ServePlan
 from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
 from partstream.cli.serve_store import store_options
-from partstream.cli.serve_ways import Way, way_options
+from partstream.cli.serve_ways import Deployment, way_options
 from partstream.extras import to_install
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
@@ -93,7 +93,7 @@ def command(
     SIGTERM and Ctrl-C let open answers end; a second one ends at once.
     """
     screen: Screen = JsonScreen() if as_json else TextScreen()
-    way = Way.of_options(options)
+    way = Deployment.of_options(options)
     plan = ServePlan(
         sources=sources,
         profiles=profiles,

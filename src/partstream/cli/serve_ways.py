@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partstream.cli.serve_plan import ServePlan
     from partstream.cli.serve_screen import Screen
 
-__all__ = ["Way", "way_options"]
+__all__ = ["Deployment", "way_options"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -65,7 +65,7 @@ _OPTIONS: Final = (
 
 
 def way_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options of :class:`Way` to a command."""
+    """Adds the options of :class:`Deployment` to a command."""
     with_options: Any = function
     for option in reversed(_OPTIONS):
         with_options = option(with_options)
@@ -73,7 +73,7 @@ def way_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameter
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Deployment:
     """Where a plan is served.
 
     Attributes:
@@ -91,7 +91,7 @@ class Way:
     print_kubernetes: bool
 
     @classmethod
-    def of_options(cls, options: MutableMapping[str, Any]) -> Way:
+    def of_options(cls, options: MutableMapping[str, Any]) -> Deployment:
         """The way that the options choose; takes them out of `options`."""
         return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
 
@@ -122,7 +122,7 @@ def _serve_here(plan: ServePlan, screen: Screen) -> int:
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 
-def _serve_by_workers(way: Way, plan: ServePlan, screen: Screen) -> int:
+def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
     from partstream.cli.serve_workers import Workers, can_share_sockets  # noqa: PLC0415 - for this alone
 
     if not can_share_sockets():
@@ -137,7 +137,7 @@ def _serve_by_workers(way: Way, plan: ServePlan, screen: Screen) -> int:
     return asyncio.run(Workers(plan, start, shared, own, screen).run())
 
 
-def _serve_on_ray(way: Way, plan: ServePlan, screen: Screen) -> int:
+def _serve_on_ray(way: Deployment, plan: ServePlan, screen: Screen) -> int:
     from partstream.cli.serve_ray import serve_on_ray  # noqa: PLC0415 - for this alone
 
     with _usage_errors("port"):
@@ -151,7 +151,7 @@ def _print_ray_config(plan: ServePlan) -> int:
     return ExitCode.FINE
 
 
-def _print_kubernetes(way: Way, plan: ServePlan) -> int:
+def _print_kubernetes(way: Deployment, plan: ServePlan) -> int:
     from partstream.cli.serve_kubernetes import kubernetes_text  # noqa: PLC0415 - for this alone
 
     click.echo(kubernetes_text(plan, way.workers), nl=False)
