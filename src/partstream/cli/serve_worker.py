@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from partstream.cli.serve_plan import ServePlan
 
-__all__ = ["Order", "main"]
+__all__ = ["WorkerCommand", "main"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkerCommand:
     """What one worker has to do.
 
     Attributes:
@@ -52,7 +52,7 @@ class Order:
 def main() -> int:
     """Serves until it is stopped; returns the exit code."""
     end_silence()
-    order: Order = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+    order: WorkerCommand = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
     screen: Screen = JsonScreen() if order.plan.as_json else TextScreen()
     try:
         opened = Opened.of(order.plan, order.plan.token(), screen.reloaded if order.is_first else _nothing)
@@ -67,7 +67,7 @@ def main() -> int:
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 
-async def _serve(opened: Opened, order: Order, screen: Screen) -> bool:
+async def _serve(opened: Opened, order: WorkerCommand, screen: Screen) -> bool:
     sockets = [socket.socket(fileno=number) for number in order.sockets]
     for one in sockets:
         one.setblocking(False)

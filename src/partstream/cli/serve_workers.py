@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_restarts import Restarts
-from partstream.cli.serve_worker import Order
+from partstream.cli.serve_worker import WorkerCommand
 from partstream.stop_signals import stopped_by_signals
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Workers:
         """Runs one process to its end: its exit code, and whether it has listened."""
         reading, writing = os.pipe()
         sockets = tuple(one.fileno() for one in (*self.shared, *self.own[number - 1]))
-        order = Order(self.plan, number == 1, sockets, writing)
+        order = WorkerCommand(self.plan, number == 1, sockets, writing)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "partstream.cli.serve_worker"),
