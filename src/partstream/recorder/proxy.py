@@ -12,7 +12,7 @@ from partstream.loopback.host import Host
 from partstream.recorder.admission import refusal_body, refusal_of
 from partstream.recorder.forwarded_headers import request_fields
 from partstream.recorder.relay import Relay, send_document
-from partstream.recorder.server import Server
+from partstream.recorder.server import ForwardServer
 from partstream.recorder.watching import ForwardedRequest
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RecordingProxy:
         self, configuration: GatewayConfiguration, watch: Watch, port: int = 0, largest_body: int = LARGEST_BODY
     ) -> None:
         self._configuration = configuration
-        self._server: Server | None = None
+        self._server: ForwardServer | None = None
         self._watch = watch
         self._numbers = 0
         self._host = Host(
@@ -74,7 +74,7 @@ class RecordingProxy:
         return self._host.open_connections
 
     async def __aenter__(self) -> RecordingProxy:
-        self._server = Server(self._configuration)
+        self._server = ForwardServer(self._configuration)
         await self._host.__aenter__()
         return self
 

@@ -16,7 +16,7 @@ from partstream.recorder.forwarded_headers import response_fields
 
 if TYPE_CHECKING:
     from partstream.asgi import Receive, Send
-    from partstream.recorder.server import Server, ServerReply
+    from partstream.recorder.server import ForwardServer, ServerReply
     from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
 
 __all__ = ["ProxyStoppedError", "Relay", "send_document"]
@@ -36,7 +36,7 @@ class Relay:
         send: Sends a part of the reply to the client.
     """
 
-    def __init__(self, server: Server, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
+    def __init__(self, server: ForwardServer, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
         self._server = server
         self._request = request
         self._watcher = watcher

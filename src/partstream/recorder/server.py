@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.recorder.forwarded_headers import HeaderFields
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["Server", "ServerReply"]
+__all__ = ["ForwardServer", "ServerReply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ServerReply:
     aclose: Callable[[], Awaitable[None]] = field(repr=False)
 
 
-class Server:
+class ForwardServer:
     """One server; takes any number of requests at once, in one event loop.
 
     Args:
