@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["PAGE", "TOKEN_HEADER", "Asking", "Refusal", "refusal_of"]
+__all__ = ["PAGE", "TOKEN_HEADER", "Asking", "GateRefusal", "refusal_of"]
 
 TOKEN_HEADER: Final = "partstream-token"  # noqa: S105 - the name of a header
 PAGE: Final = "/"
@@ -42,7 +42,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class GateRefusal:
     """Why a request gets no answer.
 
     Attributes:
@@ -56,7 +56,7 @@ class Refusal:
     allow: tuple[str, ...] = ()
 
 
-def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]]) -> Refusal | None:
+def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
     """Why the request is refused, or None.
 
     Args:
@@ -66,15 +66,15 @@ def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]])
     """
     for is_broken, status, message in _RULES:
         if is_broken(asking, token):
-            return Refusal(status, message)
+            return GateRefusal(status, message)
     methods = paths.get(asking.path)
     if methods is None:
-        return Refusal(404, "no such path")
+        return GateRefusal(404, "no such path")
     if asking.method not in methods:
-        return Refusal(405, f"expected {' or '.join(sorted(methods))}", tuple(sorted(methods)))
+        return GateRefusal(405, f"expected {' or '.join(sorted(methods))}", tuple(sorted(methods)))
     content_type = asking.headers.get("content-type", "").partition(";")[0].strip()
     if asking.method == "POST" and content_type != "application/json":
-        return Refusal(415, "expected a body of application/json")
+        return GateRefusal(415, "expected a body of application/json")
     return None
 
 

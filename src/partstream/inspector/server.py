@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from partstream.asgi import headers_of
 from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
-from partstream.inspector.gate import PAGE, Asking, Refusal, refusal_of
+from partstream.inspector.gate import PAGE, Asking, GateRefusal, refusal_of
 from partstream.json_codec import dumps
 from partstream.loopback.connection import LoopbackLimits
 from partstream.loopback.host import Host
@@ -210,12 +210,12 @@ class ViewServer:
         query = scope["query_string"].decode("latin-1")
         body = self._source.bytes_of(query.removeprefix("answer="))
         if body is None:
-            await _refuse(send, Refusal(404, "no such answer"))
+            await _refuse(send, GateRefusal(404, "no such answer"))
             return
         try:
             asked = range_asked(headers_of(scope).get("range"), len(body))
         except UnusableRangeError as error:
-            await _refuse(send, Refusal(416, str(error)))
+            await _refuse(send, GateRefusal(416, str(error)))
             return
         headers = [(b"content-range", f"bytes {asked.start}-{asked.stop - 1}/{len(body)}".encode())]
         await _reply(send, 206, b"application/octet-stream", body[asked.start : asked.stop], headers)
@@ -268,7 +268,7 @@ def _refusal_body(_status: int, message: str) -> bytes:
     return dumps({"error": message})
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
+async def _refuse(send: Send, refusal: GateRefusal) -> None:
     allow = [(b"allow", ", ".join(refusal.allow).encode())] if refusal.allow else []
     await _reply(send, refusal.status, b"application/json", _refusal_body(refusal.status, refusal.message), allow)
 
