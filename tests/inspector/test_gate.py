@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.inspector.gate import PAGE, TOKEN_HEADER, Asking, refusal_of
+from partstream.inspector.gate import PAGE, TOKEN_HEADER, InspectorRequest, refusal_of
 
 TOKEN = "t" * 43
 PATHS = {PAGE: ("GET",), "/view": ("GET",), "/stop": ("POST",)}
@@ -10,7 +10,7 @@ OWN = {"host": "127.0.0.1:4000", TOKEN_HEADER: TOKEN}
 
 
 def status_of(method, path, headers):
-    refusal = refusal_of(Asking(method, path, headers), TOKEN, PATHS)
+    refusal = refusal_of(InspectorRequest(method, path, headers), TOKEN, PATHS)
     return None if refusal is None else refusal.status
 
 
@@ -148,7 +148,7 @@ def test_a_path_is_one_of_the_table_as_it_is_written_or_none(path):
     ],
 )
 def test_reads_are_get_and_actions_are_post(method, path, allow):
-    refusal = refusal_of(Asking(method, path, OWN), TOKEN, PATHS)
+    refusal = refusal_of(InspectorRequest(method, path, OWN), TOKEN, PATHS)
     assert refusal is not None
     assert (refusal.status, refusal.allow) == (405, allow)
 
@@ -170,7 +170,7 @@ def test_an_action_has_a_body_that_no_form_can_send(content_type, status):
 
 def test_no_refusal_repeats_the_token_or_what_was_given_for_it():
     for headers in ({"host": "x"}, {"host": "localhost", TOKEN_HEADER: "a-guess"}, OWN | {"origin": "x"}):
-        refusal = refusal_of(Asking("GET", "/view", headers), TOKEN, PATHS)
+        refusal = refusal_of(InspectorRequest("GET", "/view", headers), TOKEN, PATHS)
         assert refusal is not None
         assert TOKEN not in refusal.message
         assert "a-guess" not in refusal.message

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["PAGE", "TOKEN_HEADER", "Asking", "GateRefusal", "refusal_of"]
+__all__ = ["PAGE", "TOKEN_HEADER", "GateRefusal", "InspectorRequest", "refusal_of"]
 
 TOKEN_HEADER: Final = "partstream-token"  # noqa: S105 - the name of a header
 PAGE: Final = "/"
@@ -27,7 +27,7 @@ _OWN_FETCHES: Final = frozenset({"same-origin", "none"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class InspectorRequest:
     """A request, as far as the gate looks at it.
 
     Attributes:
@@ -56,7 +56,7 @@ class GateRefusal:
     allow: tuple[str, ...] = ()
 
 
-def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
+def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
     """Why the request is refused, or None.
 
     Args:
@@ -78,28 +78,28 @@ def refusal_of(asking: Asking, token: str, paths: Mapping[str, Collection[str]])
     return None
 
 
-def _is_for_another_host(asking: Asking, _token: str) -> bool:
+def _is_for_another_host(asking: InspectorRequest, _token: str) -> bool:
     # Any port: an editor may forward the port to another number (docs/wires/practice.md#forwarded-ports).
     return _THIS_MACHINE.fullmatch(asking.headers.get("host", "")) is None
 
 
-def _is_of_another_page(asking: Asking, _token: str) -> bool:
+def _is_of_another_page(asking: InspectorRequest, _token: str) -> bool:
     origin = asking.headers.get("origin")
     host = asking.headers.get("host", "")
     return origin is not None and origin not in {f"http://{host}", f"https://{host}"}
 
 
-def _is_fetched_elsewhere(asking: Asking, _token: str) -> bool:
+def _is_fetched_elsewhere(asking: InspectorRequest, _token: str) -> bool:
     # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
     return asking.path != PAGE and asking.headers.get("sec-fetch-site", "none") not in _OWN_FETCHES
 
 
-def _has_no_token(asking: Asking, token: str) -> bool:
+def _has_no_token(asking: InspectorRequest, token: str) -> bool:
     given = asking.headers.get(TOKEN_HEADER, "")
     return asking.path != PAGE and not hmac.compare_digest(given.encode(), token.encode())
 
 
-_RULES: Final[tuple[tuple[Callable[[Asking, str], bool], int, str], ...]] = (
+_RULES: Final[tuple[tuple[Callable[[InspectorRequest, str], bool], int, str], ...]] = (
     (_is_for_another_host, 421, "expected a Host of this machine: 127.0.0.1, localhost or [::1]"),
     (_is_of_another_page, 403, "expected an Origin that is this server's, or none"),
     (_is_fetched_elsewhere, 403, "expected a request of this server's own page"),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from partstream.asgi import headers_of
 from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
-from partstream.inspector.gate import PAGE, Asking, GateRefusal, refusal_of
+from partstream.inspector.gate import PAGE, GateRefusal, InspectorRequest, refusal_of
 from partstream.json_codec import dumps
 from partstream.loopback.connection import LoopbackLimits
 from partstream.loopback.host import Host
@@ -146,7 +146,7 @@ class ViewServer:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["raw_path"].decode("latin-1")
-        asking = Asking(scope["method"], path, headers_of(scope))
+        asking = InspectorRequest(scope["method"], path, headers_of(scope))
         refusal = refusal_of(asking, self._token, _METHODS)
         with suppress(OSError):  # the client has left
             if refusal is not None:
