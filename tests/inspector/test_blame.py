@@ -12,7 +12,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
 from partstream.bundles.exchange import HowEnded, LeftOut, RecordedError
-from partstream.inspector.blame import Facts, blame
+from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
@@ -211,4 +211,4 @@ UPSTREAM_ERRORS = [
 
 @pytest.mark.parametrize("name", UPSTREAM_ERRORS)
 def test_no_error_of_an_upstream_is_blamed_on_the_provider(name: str):
-    assert blame(Facts("failed", "whole", name, "It broke."))["who"] in {"server", "network", "client"}
+    assert blame(EndFacts("failed", "whole", name, "It broke."))["who"] in {"server", "network", "client"}

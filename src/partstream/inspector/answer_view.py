@@ -12,7 +12,7 @@ from partstream.bundles.asked import tools_asked
 from partstream.bundles.exchange import HowEnded
 from partstream.contract import Level
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.inspector.blame import Facts, blame
+from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.event_kinds import changed_the_answer, kind_of_event, kind_of_part, said_by
 from partstream.inspector.heads import (
@@ -283,7 +283,7 @@ class _Subject:
         fields = dict(shown["fields"]) if shown else {}
         reason = finish.reason if finish is not None else None
         return blame(
-            Facts(
+            EndFacts(
                 self._outcome(),
                 self._known_ending(),
                 None if shown is None else shown["type"],

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from partstream.inspector.view_shapes import BlameView, Who
 
-__all__ = ["Facts", "blame"]
+__all__ = ["EndFacts", "blame"]
 
 _BUSY: Final = frozenset({402, 429})
 _KEY: Final = frozenset({401, 403})
@@ -21,7 +21,7 @@ _REDIRECTS: Final = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class EndFacts:
     """What is known of the end of an answer.
 
     Attributes:
@@ -57,19 +57,19 @@ class Facts:
     is_too_long: bool = False
 
 
-def _is(*names: str) -> Callable[[Facts], bool]:
+def _is(*names: str) -> Callable[[EndFacts], bool]:
     return lambda facts: facts.error in names
 
 
-def _at(facts: Facts) -> str:
+def _at(facts: EndFacts) -> str:
     return "" if facts.event is None else f" behind event {facts.event}"
 
 
-def _said(facts: Facts) -> str:
+def _said(facts: EndFacts) -> str:
     return f": {facts.message}" if facts.message else "."
 
 
-_Row = tuple["Callable[[Facts], bool]", "Who", "Callable[[Facts], str]"]
+_Row = tuple["Callable[[EndFacts], bool]", "Who", "Callable[[EndFacts], str]"]
 
 _ROWS: Final[tuple[_Row, ...]] = (
     (
@@ -207,7 +207,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
 """What fits first says who."""
 
 
-def blame(facts: Facts) -> BlameView:
+def blame(facts: EndFacts) -> BlameView:
     """Whose fault it is, in one sentence."""
     who, sentence = next((who, sentence) for fits, who, sentence in _ROWS if fits(facts))
     return {"who": who, "sentence": sentence(facts)}
