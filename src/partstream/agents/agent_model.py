@@ -22,7 +22,7 @@ from partstream.agents.detection import HOOK, UnknownAgentError, find_adapter, h
 from partstream.agents.external_tools import AUTO
 from partstream.agents.factories import as_factory, is_factory
 from partstream.agents.options import AgentOptions, ToolActivity
-from partstream.agents.run import AgentRun, Asking
+from partstream.agents.run import AgentRun, AgentSpec
 from partstream.agents.run_states import RunStates
 from partstream.agents.step_usage import usage_row
 from partstream.answer_functions import check_keywords, checked_fields
@@ -78,7 +78,7 @@ class AgentModel(LanguageModelChatProvider):
 
     def __init__(
         self,
-        asking: Asking,
+        asking: AgentSpec,
         information: LanguageModelChatInformation,
         count_tokens: Callable[[str | ChatMessage], int],
     ) -> None:
@@ -236,7 +236,7 @@ def as_model(
         extra=checked_fields(fields, extra, "as_model", _OWN_KEYWORDS),
     )
     wanted = host_tools if isinstance(host_tools, str) or callable(host_tools) else _kept(host_tools)
-    asking = Asking(
+    asking = AgentSpec(
         pairing=pairing,
         factory=factory,
         options=AgentOptions(ToolActivity(tools), approve, wanted),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.provider import Progress
     from partstream.usage import Usage
 
-__all__ = ["AgentRun", "Asking"]
+__all__ = ["AgentRun", "AgentSpec"]
 
 _logger = logging.getLogger("partstream.agents")
 
@@ -53,7 +53,7 @@ _NO_STATE: Final = "it wants calls to be allowed, and keeps no state to go on fr
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AgentSpec:
     """What all requests to one model have in common.
 
     Attributes:
@@ -105,7 +105,7 @@ class AgentRun:
 
     def __init__(
         self,
-        asking: Asking,
+        asking: AgentSpec,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
         progress: Progress,
