@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.langchain.calls import RunCalls
 from partstream.agents.langchain.custom_data import custom_outputs
-from partstream.agents.langchain.interrupts import Asked, asked_of
+from partstream.agents.langchain.interrupts import RunInterrupt, asked_of
 from partstream.agents.langchain.spoken_messages import SpokenMessages
 from partstream.agents.outputs import ExternalCalls, ResultObject
 from partstream.outputs import Unmapped
@@ -85,7 +85,7 @@ class GraphEvents:
         made = {call.get("id") for message in self.messages for call in getattr(message, "tool_calls", ())}
         return all(call.call_id in made for call in calls)
 
-    def asked(self) -> Asked | None:
+    def asked(self) -> RunInterrupt | None:
         """What the run has stopped with to ask the person; None where it asks nothing."""
         return None if self._interrupts is None else asked_of(tuple(self._interrupts.values()), self.calls)
 

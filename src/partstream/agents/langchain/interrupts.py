@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import Decision
     from partstream.agents.langchain.calls import RunCalls
 
-__all__ = ["Asked", "asked_of", "resume_values"]
+__all__ = ["RunInterrupt", "asked_of", "resume_values"]
 
 _PAUSED: Final = "The agent has paused. Reply to let it go on."
 _REFUSALS: Final = ("reject", "respond")
 """The decisions that keep a call from being run, the first that a tool allows counts."""
 
 
-class Asked(NamedTuple):
+class RunInterrupt(NamedTuple):
     """What stopped a run, for the person and for the next run.
 
     Attributes:
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     kept: list[dict[str, Any]]
 
 
-def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> Asked:
+def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
     """What interrupts ask. Approvals come first: a graph asks again what nobody has answered.
 
     Args:
@@ -51,11 +51,11 @@ def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> Asked:
                 approvals += found[0]
                 kept.append(found[1])
     if approvals:
-        return Asked(ApprovalAsked(tuple(approvals)), kept)
+        return RunInterrupt(ApprovalAsked(tuple(approvals)), kept)
     if not interrupts:
-        return Asked(Question(_PAUSED), [])
+        return RunInterrupt(Question(_PAUSED), [])
     first = interrupts[0]
-    return Asked(Question(_question_text(first.value), first.id), [_kept_question(first)])
+    return RunInterrupt(Question(_question_text(first.value), first.id), [_kept_question(first)])
 
 
 def resume_values(kept: Any, decisions: Mapping[str, Decision], reply: str | None) -> dict[str, Any]:
