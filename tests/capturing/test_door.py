@@ -12,7 +12,7 @@ import pytest
 
 from capturing.captures import request
 from partstream.bundles.exchange import HowEnded
-from partstream.capturing.door import FRAME, HAS_DOORS, Door
+from partstream.capturing.door import FRAME, HAS_DOORS, CaptureSocket
 from partstream.capturing.door_client import FollowedAnswer, follow, newest_answer
 from partstream.capturing.last_answers import LastAnswers
 from partstream.parts import TextPart
@@ -29,7 +29,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def opened(folder: Path, answers: LastAnswers, source: str = "chat") -> AsyncIterator[Path]:
-    door = Door(answers, source, folder=folder)
+    door = CaptureSocket(answers, source, folder=folder)
     assert await door.open()
     try:
         yield next(iter(folder.glob("*.sock")))
@@ -182,7 +182,7 @@ def test_a_question_without_an_end_is_refused(tmp_path: Path):
 
 def test_a_path_that_no_socket_can_have_leaves_the_host_without_a_door(tmp_path: Path):
     async def test() -> None:
-        door = Door(LastAnswers(), "chat", folder=tmp_path / ("x" * 100))
+        door = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / ("x" * 100))
         assert not await door.open()
         await door.aclose()
 
@@ -194,7 +194,7 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path: Path):
         (tmp_path / "elsewhere").mkdir(mode=0o755)
         before = (tmp_path / "elsewhere").stat().st_mode
         (tmp_path / "doors").symlink_to(tmp_path / "elsewhere")
-        door = Door(LastAnswers(), "chat", folder=tmp_path / "doors")
+        door = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / "doors")
         assert not await door.open()
         await door.aclose()
         assert list((tmp_path / "elsewhere").iterdir()) == []

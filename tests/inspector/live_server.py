@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.capturing.door import Door
+from partstream.capturing.door import CaptureSocket
 from partstream.capturing.door_client import follow
 from partstream.capturing.exchange_capture import KeptRequest
 from partstream.capturing.last_answers import LastAnswers
@@ -92,7 +92,7 @@ class Memory:
     def __init__(self, answers: LastAnswers | None = None) -> None:
         self.answers = answers or LastAnswers()
         self._folder = tempfile.TemporaryDirectory(prefix="doors")  # a socket wants a short path
-        self._door = Door(self.answers, "test", folder=Path(self._folder.name))
+        self._door = CaptureSocket(self.answers, "test", folder=Path(self._folder.name))
 
     async def open(self) -> LiveSource:
         """Opens the door, and follows what is behind it."""

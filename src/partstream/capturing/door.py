@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.capturing.last_answers import LastAnswers
 
-__all__ = ["FRAME", "HAS_DOORS", "Door", "doors_folder"]
+__all__ = ["FRAME", "HAS_DOORS", "CaptureSocket", "doors_folder"]
 
 _logger = logging.getLogger("partstream.capturing")
 
@@ -55,7 +55,7 @@ def doors_folder() -> Path:
     return DATA.path() / "doors"
 
 
-class Door:
+class CaptureSocket:
     """Lets programs of the same user see the last answers of a host.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from partstream.capturing.door import Door
+    from partstream.capturing.door import CaptureSocket
 
 __all__ = ["DoorThread"]
 
@@ -23,7 +23,7 @@ class DoorThread:
         door: The door.
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: CaptureSocket) -> None:
         self._door = door
         self._loop = asyncio.new_event_loop()
         self._closing = asyncio.Event()

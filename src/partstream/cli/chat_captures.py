@@ -92,10 +92,10 @@ class ChatCaptures:
         """Lets other programs of the user ask for the answers while the block runs."""
         with ExitStack() as stack:
             if self._is_kept:
-                from partstream.capturing.door import Door  # noqa: PLC0415 - a thread that one answer may do without
+                from partstream.capturing.door import CaptureSocket  # noqa: PLC0415 - a thread that one answer may do without
                 from partstream.capturing.door_thread import DoorThread  # noqa: PLC0415
 
-                stack.enter_context(DoorThread(Door(self._answers, _SOURCE)))
+                stack.enter_context(DoorThread(CaptureSocket(self._answers, _SOURCE)))
             yield
 
     def inspect(self, say: Say) -> None:

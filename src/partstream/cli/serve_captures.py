@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from partstream.capturing.door import Door
+from partstream.capturing.door import CaptureSocket
 from partstream.capturing.last_answers import LastAnswers
 from partstream.capturing.mode import is_off_here
 
@@ -29,7 +29,7 @@ async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
         return
     answers = LastAnswers()
     application.capture_answers(answers)
-    door = Door(answers, "serve")
+    door = CaptureSocket(answers, "serve")
     await door.open()
     try:
         yield

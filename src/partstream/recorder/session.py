@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from partstream.capturing.door import Door
+from partstream.capturing.door import CaptureSocket
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
@@ -49,7 +49,7 @@ class RecordingSession:
         self._recordings = Recordings(file, on_failure)
         self._seen = SeenAnswers(on_answer)
         self._proxy = RecordingProxy(configuration, self._watch, port)
-        self._door = Door(self._seen.answers, "record")
+        self._door = CaptureSocket(self._seen.answers, "record")
 
     @property
     def base_url(self) -> str:

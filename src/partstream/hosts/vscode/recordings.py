@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import Bundle
     from partstream.capturing.capture import AnswerCapture
-    from partstream.capturing.door import Door
+    from partstream.capturing.door import CaptureSocket
     from partstream.hosts.vscode import wire
 
 __all__ = ["HostRecordings"]
@@ -41,7 +41,7 @@ class HostRecordings:
         self._next = NextAnswers(self._answers, self._recorded)
         self._on_recorded = on_recorded
         self._versions: dict[str, str] = {}
-        self._door: Door | None = None
+        self._door: CaptureSocket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, vscode_version: str) -> None:
@@ -95,9 +95,9 @@ class HostRecordings:
         return next(of_chats, self._answers.newest)
 
     async def _open_door(self) -> None:
-        from partstream.capturing.door import Door  # noqa: PLC0415 - not before the connection is open
+        from partstream.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
 
-        self._door = Door(self._answers, _SOURCE, self._versions)
+        self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
         await self._door.open()
 
     def _recorded(self, answers: Sequence[AnswerCapture]) -> None:
