@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from partstream.capturing.door import CaptureSocket
 
-__all__ = ["DoorThread"]
+__all__ = ["CaptureSocketThread"]
 
 _END_SECONDS: Final = 2.0
 
 
-class DoorThread:
+class CaptureSocketThread:
     """Holds a door open inside its `with` block.
 
     Args:

@@ -93,9 +93,9 @@ class ChatCaptures:
         with ExitStack() as stack:
             if self._is_kept:
                 from partstream.capturing.door import CaptureSocket  # noqa: PLC0415 - a thread that one answer may do without
-                from partstream.capturing.door_thread import DoorThread  # noqa: PLC0415
+                from partstream.capturing.door_thread import CaptureSocketThread  # noqa: PLC0415
 
-                stack.enter_context(DoorThread(CaptureSocket(self._answers, _SOURCE)))
+                stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
             yield
 
     def inspect(self, say: Say) -> None:
