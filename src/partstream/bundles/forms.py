@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import Bundle
 
-__all__ = ["FORMS", "Form", "form_of", "read_any", "write_as"]
+__all__ = ["FORMS", "RecordingFormat", "form_of", "read_any", "write_as"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RecordingFormat:
     """One form of files.
 
     Attributes:
@@ -46,7 +46,7 @@ class Form:
 
 
 FORMS: Final = (
-    Form(
+    RecordingFormat(
         "bundle",
         (BUNDLE_ENDING, ".zip"),
         looks_like_a_bundle,
@@ -54,7 +54,7 @@ FORMS: Final = (
         write_bundle,
         "everything: requests, answers read by read with their times, parts",
     ),
-    Form(
+    RecordingFormat(
         "partial recording",
         (PARTIAL_ENDING,),
         looks_partial,
@@ -62,7 +62,7 @@ FORMS: Final = (
         None,
         "a recording that still grows, or was interrupted",
     ),
-    Form(
+    RecordingFormat(
         "HAR",
         (".har",),
         looks_like_har,
@@ -70,7 +70,7 @@ FORMS: Final = (
         write_har,
         "requests and bodies for browsers and other tools; times of events, no parts",
     ),
-    Form(
+    RecordingFormat(
         "mitmproxy flows",
         MITMPROXY_ENDINGS,
         looks_like_flows,
@@ -78,7 +78,7 @@ FORMS: Final = (
         None,
         "requests and whole bodies, without times of reads",
     ),
-    Form(
+    RecordingFormat(
         "stream",
         STREAM_ENDINGS,
         None,
@@ -90,7 +90,7 @@ FORMS: Final = (
 """In the order in which they are tried: a form that everything may look like stands last."""
 
 
-def form_of(data: bytes) -> Form | None:
+def form_of(data: bytes) -> RecordingFormat | None:
     """The form that bytes are of, by their beginning; None for bytes that show none."""
     return next((form for form in FORMS if form.looks is not None and form.looks(data)), None)
 
