@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.bundles.redaction.bodies import body_of
 from partstream.bundles.redaction.field_names import is_free, meaning_by_name
 from partstream.bundles.redaction.fragments import FRAGMENTS, Meaning
-from partstream.bundles.redaction.json_fields import Place, read_fields
+from partstream.bundles.redaction.json_fields import FieldPath, read_fields
 from partstream.bundles.redaction.texts import BytesPiece, DamagedJson, Number, RawPiece, is_bare
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BodyTexts:
         self._plain = Meaning.ERROR if is_failure else Meaning.TEXT
         self._open: dict[Any, Text] = {}
         self._joined: dict[Any, list[Any]] = {}
-        self._root = Place()
+        self._root = FieldPath()
 
     def collect(self, data: bytes) -> Body:
         """Collects the texts of the body; the body is written when they have been replaced."""
@@ -141,9 +141,9 @@ class BodyTexts:
             text.pieces.append(piece)
 
 
-def collect_value(texts: Texts, data: bytearray, name: str, root: Place | None = None) -> None:
+def collect_value(texts: Texts, data: bytearray, name: str, root: FieldPath | None = None) -> None:
     """Collects the texts of a JSON value that stands alone."""
-    for fields in read_fields(data, 0, len(data), root or Place()):
+    for fields in read_fields(data, 0, len(data), root or FieldPath()):
         for field in fields:
             if not field.is_string:
                 texts.numbers.append(Number(field.place, data, field.start, field.end))
@@ -152,14 +152,14 @@ def collect_value(texts: Texts, data: bytearray, name: str, root: Place | None =
                 texts.add(meaning, f"{name}: {field.place.path}", RawPiece(data, field.start, field.end))
 
 
-def _has_plain_name(place: Place) -> bool:
+def _has_plain_name(place: FieldPath) -> bool:
     """Whether the name of a field is a short word of a protocol, as nearly all are: no key, and nobody's choice."""
     if place.has_plain_name is None:
         place.has_plain_name = _PLAIN_NAME.fullmatch(place.name) is not None and not is_free(place)
     return place.has_plain_name
 
 
-def _meaning_of_name(place: Place) -> Meaning:
+def _meaning_of_name(place: FieldPath) -> Meaning:
     return Meaning.ARGUMENT_NAME if is_free(place) else Meaning.PROPERTY
 
 

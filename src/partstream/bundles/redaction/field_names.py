@@ -13,7 +13,7 @@ from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.known_names import words
 
 if TYPE_CHECKING:
-    from partstream.bundles.redaction.json_fields import Place
+    from partstream.bundles.redaction.json_fields import FieldPath
 
 __all__ = ["holds_numbers_of_text", "is_free", "is_plain_word", "is_time", "meaning_by_name", "names_secret"]
 
@@ -93,14 +93,14 @@ def _snake(name: str) -> str:
     return _HUMP.sub("_", name).lower()
 
 
-def meaning_by_name(place: Place) -> Meaning:
+def meaning_by_name(place: FieldPath) -> Meaning:
     """What the string at a place most likely is."""
     if place.meaning is None:
         place.meaning = _meaning_by_name(place)
     return place.meaning
 
 
-def _meaning_by_name(place: Place) -> Meaning:
+def _meaning_by_name(place: FieldPath) -> Meaning:
     name = _snake(place.name)
     if names_secret(name):
         return Meaning.SECRET
@@ -121,7 +121,7 @@ def names_secret(name: str) -> bool:
     return _SECRETS.search(name) is not None
 
 
-def is_free(place: Place) -> bool:
+def is_free(place: FieldPath) -> bool:
     """Whether a tool or a program has named the field, or one that holds it."""
     inner, above = place, place.parent
     while above is not None:
@@ -134,12 +134,12 @@ def is_free(place: Place) -> bool:
     return False
 
 
-def is_time(place: Place) -> bool:
+def is_time(place: FieldPath) -> bool:
     """Whether a number at a place is a moment."""
     return _snake(place.name) in _TIMES
 
 
-def holds_numbers_of_text(place: Place) -> bool:
+def holds_numbers_of_text(place: FieldPath) -> bool:
     """Whether a number at a place is a piece of a text, such as a byte of it."""
     is_listed = place.path.endswith("[]") and _snake(place.name) in _NUMBERS_OF_TEXT
     return is_listed or place.name in ("token_id", "numberValue") or place.name.isdecimal()

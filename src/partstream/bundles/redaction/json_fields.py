@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from partstream.bundles.redaction.fragments import Meaning
 
-__all__ = ["Field", "Place", "read_fields"]
+__all__ = ["Field", "FieldPath", "read_fields"]
 
 _TOKEN: Final = re.compile(
     rb"""
@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Place:
+class FieldPath:
     """Where a value stands in an event, whatever the places in its lists: one object for each path.
 
     Attributes:
@@ -37,28 +37,28 @@ class Place:
 
     __slots__ = ("_element", "has_plain_name", "meaning", "name", "names", "parent", "path")
 
-    def __init__(self, path: str = "", name: str = "", parent: Place | None = None) -> None:
+    def __init__(self, path: str = "", name: str = "", parent: FieldPath | None = None) -> None:
         self.path = path
         self.name = name
         self.parent = parent
         self.meaning: Meaning | None = None
         self.has_plain_name: bool | None = None
-        self.names: dict[bytes, Place] = {}
-        self._element: Place | None = None
+        self.names: dict[bytes, FieldPath] = {}
+        self._element: FieldPath | None = None
 
-    def field(self, raw: bytes) -> Place:
+    def field(self, raw: bytes) -> FieldPath:
         """The place of a field, given its name as it stands in the JSON text."""
         place = self.names.get(raw)
         if place is None:
             name = raw.decode(errors="replace")
-            self.names[raw] = place = Place(f"{self.path}.{name}" if self.path else name, name, self)
+            self.names[raw] = place = FieldPath(f"{self.path}.{name}" if self.path else name, name, self)
         return place
 
     @property
-    def element(self) -> Place:
+    def element(self) -> FieldPath:
         """The place of the elements of a list."""
         if self._element is None:
-            self._element = Place(f"{self.path}[]", self.name, self)
+            self._element = FieldPath(f"{self.path}[]", self.name, self)
         return self._element
 
 
@@ -74,7 +74,7 @@ class Field(NamedTuple):
         is_name: Whether it is the name of a field.
     """
 
-    place: Place
+    place: FieldPath
     indices: tuple[int, ...]
     start: int
     end: int
@@ -87,7 +87,7 @@ class _Open:
 
     __slots__ = ("here", "indices", "is_list", "place", "waits_for_name")
 
-    def __init__(self, place: Place, indices: tuple[int, ...], *, is_list: bool) -> None:
+    def __init__(self, place: FieldPath, indices: tuple[int, ...], *, is_list: bool) -> None:
         self.place = place  # of the values in it: of a list, that of its elements
         self.here = place  # of the value that comes next
         self.indices = indices
@@ -95,7 +95,7 @@ class _Open:
         self.waits_for_name = not is_list
 
 
-def read_fields(data: bytes | bytearray, start: int, end: int, root: Place) -> list[list[Field]]:
+def read_fields(data: bytes | bytearray, start: int, end: int, root: FieldPath) -> list[list[Field]]:
     """The values of each event in a text of JSON values, one after the other; of lists at the top, of each element.
 
     Args:
@@ -123,7 +123,7 @@ class _Reader:
 
     __slots__ = ("_events", "_fields", "_root", "_stack", "_top")
 
-    def __init__(self, root: Place) -> None:
+    def __init__(self, root: FieldPath) -> None:
         self._root = root
         self._events: list[list[Field]] = []
         self._fields: list[Field] = []

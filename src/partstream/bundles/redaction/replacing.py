@@ -19,7 +19,7 @@ from partstream.bundles.redaction.field_names import (
     meaning_by_name,
 )
 from partstream.bundles.redaction.fragments import Meaning
-from partstream.bundles.redaction.json_fields import Place, read_fields
+from partstream.bundles.redaction.json_fields import FieldPath, read_fields
 from partstream.bundles.redaction.moments import Moments
 from partstream.bundles.redaction.opaque import hidden_data_url, hidden_media, hidden_state, is_media
 from partstream.bundles.redaction.personal import names_a_person
@@ -177,7 +177,7 @@ class Replacement:
             new = hidden
         return new
 
-    def number(self, place: Place, raw: str) -> str:
+    def number(self, place: FieldPath, raw: str) -> str:
         """What stands for a value without quotation marks."""
         if _BARE.fullmatch(raw) is None:
             return stand_in(raw) if Meaning.TEXT in self._by_meaning else raw
@@ -198,7 +198,7 @@ class Replacement:
         if is_media(text, in_text=True):
             return hidden_media(text)
         if text[:1] in ("{", "[") and _is_json(text):  # as many results of tools are
-            return self._json(text, Place("input.", "input"), 0)
+            return self._json(text, FieldPath("input.", "input"), 0)
         kept = [(one.start(), one.end(), one[0]) for one in _MARKUP.finditer(text)] if "<" in text else []
         if len(self._links) and "://" in text:
             kept += filter(None, map(self._named_link, _ADDRESS.finditer(text)))
@@ -221,10 +221,12 @@ class Replacement:
     def _arguments(self, text: str) -> str:
         if _BARE.fullmatch(text.strip()):
             return shaped_number(text)
-        return self._json(text, Place("input.", "input"), 0) if text.lstrip()[:1] in ("{", "[") else self._text(text)
+        return (
+            self._json(text, FieldPath("input.", "input"), 0) if text.lstrip()[:1] in ("{", "[") else self._text(text)
+        )
 
     def _error(self, text: str) -> str:
-        return self._json(text, Place(), 0) if text.lstrip()[:1] in ("{", "[") else self._sentence(text)
+        return self._json(text, FieldPath(), 0) if text.lstrip()[:1] in ("{", "[") else self._sentence(text)
 
     def _sentence(self, text: str) -> str:
         return hidden_sentence(text, lambda word: self._tools.known(word) or self._ids.known(word))
@@ -247,7 +249,7 @@ class Replacement:
 
     # JSON in a text
 
-    def _json(self, text: str, root: Place, nested: int) -> str:
+    def _json(self, text: str, root: FieldPath, nested: int) -> str:
         data = bytearray(text.encode(errors="surrogatepass"))
         for event in read_fields(data, 0, len(data), root):
             for field in event:
@@ -265,7 +267,7 @@ class Replacement:
     def _nested(self, meaning: Meaning, raw: bytes, nested: int) -> bytes:
         text = read_raw(raw)
         if meaning is Meaning.ERROR and nested < _MOST_NESTED and text.lstrip()[:1] in ("{", "["):
-            return write_raw(raw, self._json(text, Place(), nested + 1))
+            return write_raw(raw, self._json(text, FieldPath(), nested + 1))
         way = self._by_meaning.get(meaning)
         return raw if way is None else write_raw(raw, way(text))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.bundles.redaction.collecting import collect_value
 from partstream.bundles.redaction.fragments import Meaning
-from partstream.bundles.redaction.json_fields import Place
+from partstream.bundles.redaction.json_fields import FieldPath
 from partstream.bundles.redaction.opaque import hidden_bytes
 from partstream.bundles.redaction.texts import ValuePiece
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
@@ -69,7 +69,7 @@ class PartTexts:
     def _thinking(self, part: ThinkingPart) -> Callable[[], ResponsePart]:
         said = self._piece(("thinking", part.id), "thinking", part.value)
         item = self._alone(Meaning.ID, part.id)
-        metadata = None if part.metadata is None else self._json(part.metadata, "metadata", Place())
+        metadata = None if part.metadata is None else self._json(part.metadata, "metadata", FieldPath())
         return lambda: thinking_part(
             said.text, None if item is None else item.text, None if metadata is None else json.loads(metadata)
         )
@@ -77,7 +77,7 @@ class PartTexts:
     def _call(self, part: ToolCallPart) -> Callable[[], ResponsePart]:
         call_id = cast("ValuePiece", self._alone(Meaning.ID, part.call_id))
         name = cast("ValuePiece", self._alone(Meaning.TOOL, part.name))
-        arguments = self._json(part.input, "arguments", Place("input.", _FREE))
+        arguments = self._json(part.input, "arguments", FieldPath("input.", _FREE))
         return lambda: tool_call_part(call_id.text, name.text, json.loads(arguments))
 
     def _data(self, part: DataPart) -> Callable[[], ResponsePart]:
@@ -117,7 +117,7 @@ class PartTexts:
         self._texts.add(meaning, f"{self._name}: {meaning}", piece)
         return piece
 
-    def _json(self, value: Any, place: str, root: Place) -> bytearray:
+    def _json(self, value: Any, place: str, root: FieldPath) -> bytearray:
         data = bytearray(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
         collect_value(self._texts, data, f"{self._name}: {place}", root)
         return data

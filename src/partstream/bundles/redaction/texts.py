@@ -16,7 +16,7 @@ from partstream.bundles.redaction.searching import Found
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.bundles.redaction.json_fields import Place
+    from partstream.bundles.redaction.json_fields import FieldPath
     from partstream.bundles.redaction.replacing import Replacement
 
 __all__ = ["DamagedJson", "Number", "Piece", "RawPiece", "Text", "Texts", "ValuePiece", "is_bare"]
@@ -111,7 +111,7 @@ class Number:
 
     __slots__ = ("_data", "_end", "_start", "place")
 
-    def __init__(self, place: Place, data: bytearray, start: int, end: int) -> None:
+    def __init__(self, place: FieldPath, data: bytearray, start: int, end: int) -> None:
         self.place, self._data, self._start, self._end = place, data, start, end
 
     def replace_by(self, replacement: Replacement) -> None:
