@@ -14,14 +14,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["PERSON_RULES", "RULES", "SHORTEST_ENCODED", "Rule"]
+__all__ = ["PERSON_RULES", "RULES", "SHORTEST_ENCODED", "SecretRule"]
 
 SHORTEST_ENCODED: Final = 16
 """Digits of a base64 or hexadecimal text that is decoded and searched."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """One kind of secret.
 
     Attributes:
@@ -35,7 +35,7 @@ class Rule:
     pattern: re.Pattern[str] = field(repr=False)
 
 
-def _token(name: str, prefix: str, characters: str, least: int, *, words: str = "") -> Rule:
+def _token(name: str, prefix: str, characters: str, least: int, *, words: str = "") -> SecretRule:
     """A key that begins with something fixed, followed by at least so many characters, or by fewer at the text's end.
 
     Args:
@@ -46,12 +46,12 @@ def _token(name: str, prefix: str, characters: str, least: int, *, words: str = 
         words: The words that a text must hold, with blanks between them; empty where the prefix is one.
     """
     pattern = rf"{prefix}(?:[{characters}]{{{least},}}|[{characters}]+\Z)"
-    return Rule(name, tuple((words or prefix).lower().split()), re.compile(pattern))
+    return SecretRule(name, tuple((words or prefix).lower().split()), re.compile(pattern))
 
 
-def _named(name: str, words: str, pattern: str) -> Rule:
+def _named(name: str, words: str, pattern: str) -> SecretRule:
     """A secret that is known by what stands before it."""
-    return Rule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
+    return SecretRule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
 
 
 _START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
@@ -70,7 +70,7 @@ _STAGES: Final = (
     r"(?: [_.-] (?: [0-9]{1,3} | prod | dev | test | live | staging | value | string | env | base64 | b64 ) )?"
 )
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[SecretRule, ...]] = (
     # Keys of model servers (docs/wires/practice.md#secrets-in-recordings). Longer prefixes first: the first fit counts.
     _token("anthropic-key", r"sk-ant-", _WORD, 8),
     _token("openrouter-key", r"sk-or-", _WORD, 8),
@@ -115,7 +115,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     _token("bedrock-key", _START + r"(?:bedrock-api-key-|ABSK)", r"A-Za-z0-9+/=", 16, words="bedrock-api-key- absk"),
     _token("age-key", r"AGE-SECRET-KEY-1", r"A-Z0-9", 16),
-    Rule(
+    SecretRule(
         "json-web-token",
         ("eyj",),
         # RFC 7519: a head in base64. One that is cut is known by the names of fields that stand there first.
@@ -124,7 +124,7 @@ RULES: Final[tuple[Rule, ...]] = (
             re.ASCII,
         ),
     ),
-    Rule(
+    SecretRule(
         "private-key",
         ("-----begin",),
         # Line breaks may be escapes. A block that is cut goes on to the end of the text.
@@ -169,7 +169,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 """The rules for keys, each with a row in tests/bundles/test_redaction_rules.py."""
 
-PERSON_RULES: Final[tuple[Rule, ...]] = (
+PERSON_RULES: Final[tuple[SecretRule, ...]] = (
     _token("openai-organization", _START + r"org-", _ALNUM, 16, words="org-"),
     _token("openai-project", _START + r"proj_", _ALNUM, 16, words="proj_"),
     _token("openai-user", _START + r"user-", _ALNUM, 16, words="user-"),

@@ -12,7 +12,7 @@ from partstream.redaction import Redactor, decoded_views
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.bundles.redaction.rules import Rule
+    from partstream.bundles.redaction.rules import SecretRule
 
 __all__ = ["Found", "Search"]
 
@@ -95,7 +95,7 @@ class Search:
         return next(self._by_rules(text, layers), None) is not None
 
 
-def _matches(rule: Rule, text: str) -> Iterator[Found]:
+def _matches(rule: SecretRule, text: str) -> Iterator[Found]:
     for match in rule.pattern.finditer(text):
         groups = match.groupdict()
         group = next((name for name in ("secret", "quoted") if groups.get(name)), 0)
