@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.bodies import Body, Payload
     from partstream.bundles.redaction.fragments import Fragment
     from partstream.bundles.redaction.json_fields import Field
-    from partstream.bundles.redaction.texts import Text, Texts
+    from partstream.bundles.redaction.texts import BundleTexts, Text
 
 __all__ = ["BodyTexts", "Tables", "collect_value", "tables_of"]
 
@@ -59,7 +59,7 @@ class BodyTexts:
         is_failure: Whether what is no JSON is what a server says of a failure.
     """
 
-    def __init__(self, texts: Texts, tables: Tables | None, name: str, *, is_failure: bool = False) -> None:
+    def __init__(self, texts: BundleTexts, tables: Tables | None, name: str, *, is_failure: bool = False) -> None:
         self._texts = texts
         self._tables = tables
         self._name = name
@@ -141,7 +141,7 @@ class BodyTexts:
             text.pieces.append(piece)
 
 
-def collect_value(texts: Texts, data: bytearray, name: str, root: FieldPath | None = None) -> None:
+def collect_value(texts: BundleTexts, data: bytearray, name: str, root: FieldPath | None = None) -> None:
     """Collects the texts of a JSON value that stands alone."""
     for fields in read_fields(data, 0, len(data), root or FieldPath()):
         for field in fields:

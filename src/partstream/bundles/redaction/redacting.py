@@ -35,7 +35,7 @@ from partstream.bundles.redaction.replacing import Replacement
 from partstream.bundles.redaction.report import RedactionReport, Sample
 from partstream.bundles.redaction.reported_parts import PartTexts
 from partstream.bundles.redaction.searching import Search
-from partstream.bundles.redaction.texts import Texts, ValuePiece
+from partstream.bundles.redaction.texts import BundleTexts, ValuePiece
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -91,7 +91,7 @@ class CollectedBundle:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self.texts = Texts()
+        self.texts = BundleTexts()
         self._exchanges = [_ExchangeTexts(one, self.texts) for one in bundle.exchanges]
         self._answers = [_AnswerTexts(one, self.texts) for one in bundle.answers]
         heads = (known for one in self._exchanges for known in one.known)
@@ -118,7 +118,7 @@ class CollectedBundle:
 class _ExchangeTexts:
     """The texts of an exchange."""
 
-    def __init__(self, exchange: RecordedExchange, texts: Texts) -> None:
+    def __init__(self, exchange: RecordedExchange, texts: BundleTexts) -> None:
         self._exchange = exchange
         number, request, head = exchange.number, exchange.request, exchange.head
         self._request = None
@@ -172,7 +172,7 @@ class _ExchangeTexts:
 class _AnswerTexts:
     """The texts of an answer as its host saw it."""
 
-    def __init__(self, answer: RecordedAnswer, texts: Texts) -> None:
+    def __init__(self, answer: RecordedAnswer, texts: BundleTexts) -> None:
         self._answer = answer
         self._parts = PartTexts((one.part for one in answer.reported), texts, f"answer {answer.number}")
         self._error = _ErrorTexts(answer.error, texts, f"answer {answer.number}")
@@ -195,7 +195,7 @@ class _AnswerTexts:
 class _ErrorTexts:
     """The texts of an error."""
 
-    def __init__(self, error: RecordedError | None, texts: Texts, name: str) -> None:
+    def __init__(self, error: RecordedError | None, texts: BundleTexts, name: str) -> None:
         self._error = error
         self._message = ValuePiece("" if error is None else error.message)
         self._fields = bytearray(b"{}" if error is None else json.dumps(dict(error.fields)).encode())
@@ -232,7 +232,7 @@ def _is_packed(headers: tuple[tuple[str, str], ...], body: bytes) -> bool:
     )
 
 
-def _samples(texts: Texts) -> tuple[Sample, ...]:
+def _samples(texts: BundleTexts) -> tuple[Sample, ...]:
     """Some texts after the redaction: one of each rule first."""
     rounds = (
         (rule, samples[turn]) for turn in range(3) for rule, samples in texts.samples.items() if turn < len(samples)

@@ -16,7 +16,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.bundles.redaction.texts import Text, Texts
+    from partstream.bundles.redaction.texts import BundleTexts, Text
     from partstream.parts import ResponsePart
 
 __all__ = ["PartTexts"]
@@ -36,7 +36,7 @@ class PartTexts:
         name: What the answer is called, for people.
     """
 
-    def __init__(self, parts: Iterable[ResponsePart], texts: Texts, name: str) -> None:
+    def __init__(self, parts: Iterable[ResponsePart], texts: BundleTexts, name: str) -> None:
         self._texts = texts
         self._name = name
         self._is_whole = True

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.json_fields import FieldPath
     from partstream.bundles.redaction.replacing import Replacement
 
-__all__ = ["DamagedJson", "Number", "Piece", "RawPiece", "Text", "Texts", "ValuePiece", "is_bare"]
+__all__ = ["BundleTexts", "DamagedJson", "Number", "Piece", "RawPiece", "Text", "ValuePiece", "is_bare"]
 
 _REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
 """What is replaced at every level, whatever stands in it."""
@@ -139,7 +139,7 @@ class DamagedJson:
             self._data[:] = new
 
 
-class Texts:
+class BundleTexts:
     """All texts of a bundle.
 
     Attributes:
