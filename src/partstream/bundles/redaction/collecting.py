@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.bodies import Body, Payload
     from partstream.bundles.redaction.fragments import Fragment
     from partstream.bundles.redaction.json_fields import Field
-    from partstream.bundles.redaction.texts import BundleTexts, Text
+    from partstream.bundles.redaction.texts import BundleTexts, SplitText
 
 __all__ = ["BodyTexts", "Tables", "collect_value", "tables_of"]
 
@@ -64,7 +64,7 @@ class BodyTexts:
         self._tables = tables
         self._name = name
         self._plain = Meaning.ERROR if is_failure else Meaning.TEXT
-        self._open: dict[Any, Text] = {}
+        self._open: dict[Any, SplitText] = {}
         self._joined: dict[Any, list[Any]] = {}
         self._root = FieldPath()
 

@@ -16,7 +16,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.bundles.redaction.texts import BundleTexts, Text
+    from partstream.bundles.redaction.texts import BundleTexts, SplitText
     from partstream.parts import ResponsePart
 
 __all__ = ["PartTexts"]
@@ -40,7 +40,7 @@ class PartTexts:
         self._texts = texts
         self._name = name
         self._is_whole = True
-        self._open: tuple[object, Text] | None = None
+        self._open: tuple[object, SplitText] | None = None
         self._made: list[Callable[[], ResponsePart]] = [self._collect(part) for part in parts]
 
     def replaced(self, *, whole: bool) -> tuple[ResponsePart, ...]:

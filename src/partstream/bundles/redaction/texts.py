@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction.json_fields import FieldPath
     from partstream.bundles.redaction.replacing import Replacement
 
-__all__ = ["BundleTexts", "DamagedJson", "Number", "Piece", "RawPiece", "Text", "ValuePiece", "is_bare"]
+__all__ = ["BundleTexts", "DamagedJson", "Number", "Piece", "RawPiece", "SplitText", "ValuePiece", "is_bare"]
 
 _REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
 """What is replaced at every level, whatever stands in it."""
@@ -89,7 +89,7 @@ class ValuePiece:
         self.text = text
 
 
-class Text:
+class SplitText:
     """A text in pieces.
 
     Attributes:
@@ -156,7 +156,7 @@ class BundleTexts:
     """
 
     def __init__(self) -> None:
-        self.texts: list[Text] = []
+        self.texts: list[SplitText] = []
         self.joined: list[list[Piece]] = []
         self.numbers: list[Number] = []
         self.damaged: dict[int, DamagedJson] = {}
@@ -174,9 +174,9 @@ class BundleTexts:
         }
         self._remembered: dict[tuple[Meaning, str], tuple[str, tuple[str, ...]]] = {}
 
-    def add(self, meaning: Meaning, place: str, piece: Piece) -> Text:
+    def add(self, meaning: Meaning, place: str, piece: Piece) -> SplitText:
         """Adds a text of one piece so far."""
-        text = Text(meaning, place, [piece])
+        text = SplitText(meaning, place, [piece])
         self.texts.append(text)
         if meaning in _REPLACED_WHOLE:
             self.known.add(piece.text)
@@ -206,7 +206,7 @@ class BundleTexts:
                     hidden.setdefault(id(piece), []).extend(parts)
         return hidden
 
-    def _replace_one(self, text: Text, replacement: Replacement) -> None:
+    def _replace_one(self, text: SplitText, replacement: Replacement) -> None:
         piece = text.pieces[0]
         said = piece.text
         if not said:
@@ -225,7 +225,7 @@ class BundleTexts:
         if known[0] != said:
             piece.replace(known[0])
 
-    def _replace_pieces(self, text: Text, replacement: Replacement, hidden: dict[int, list[Found]]) -> None:
+    def _replace_pieces(self, text: SplitText, replacement: Replacement, hidden: dict[int, list[Found]]) -> None:
         said = "".join(piece.text for piece in text.pieces)
         if not said:
             return
@@ -246,7 +246,7 @@ class BundleTexts:
     def _found(self, meaning: Meaning, said: str, replacement: Replacement) -> list[Found]:
         return replacement.search.find(said) if replacement.may_keep(meaning) else []
 
-    def _note(self, text: Text, said: str, new: str, rules: Iterable[str]) -> None:
+    def _note(self, text: SplitText, said: str, new: str, rules: Iterable[str]) -> None:
         if text.meaning in (Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR) and new == said:
             self.kept[text.place] = self.kept.get(text.place, 0) + 1
         if new != said:
