@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",
@@ -185,7 +185,7 @@ def test_no_text_of_a_stream_becomes_an_element_of_the_file(text: str, hostile: 
 
 @pytest.mark.parametrize("name", ["usual", "broken", "parallel", "hostile", "unmapped", "agent", "empty"])
 def test_the_document_has_one_main_unique_ids_and_its_policy_first(name: str):
-    policy: Policy = Hashes()
+    policy: ContentPolicy = Hashes()
     read = _elements(page_html(getattr(sample_views, name)(), policy))
     tags = [tag for tag, _ in read.found]
     assert tags.count("main") == tags.count("h1") == tags.count("title") == 1

@@ -14,7 +14,7 @@ from partstream.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 __all__ = ["data_script", "document", "packed_data_script", "resource", "text"]
 
@@ -45,7 +45,9 @@ def resource(package: str, name: str) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def document(title: str, body: str, policy: Policy, *, styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+def document(
+    title: str, body: str, policy: ContentPolicy, *, styles: Sequence[str], scripts: Sequence[str] = ()
+) -> str:
     """A whole document, which needs no other file and asks for none.
 
     Args:

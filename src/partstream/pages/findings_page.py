@@ -14,7 +14,7 @@ from partstream.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
     from partstream.pages.shown_finding import ShownFinding
 
 __all__ = ["findings_html", "findings_text"]
@@ -28,7 +28,7 @@ _BUTTONS: Final = (
 """The type of the message that a button posts, its label, and what is said when it is pressed."""
 
 
-def findings_html(name: str, findings: Sequence[ShownFinding], policy: Policy) -> str:
+def findings_html(name: str, findings: Sequence[ShownFinding], policy: ContentPolicy) -> str:
     """The page as one document.
 
     Args:

@@ -16,13 +16,13 @@ from partstream.errors import UnexpectedValueError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Hashes", "Nonces", "Policy"]
+__all__ = ["ContentPolicy", "Hashes", "Nonces"]
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _SOURCE: Final = re.compile(r"[A-Za-z0-9+.:/*'-]+(?: [A-Za-z0-9+.:/*'-]+)*")
 
 
-class Policy(Protocol):
+class ContentPolicy(Protocol):
     """How a page names the scripts and the styles that it allows."""
 
     @property

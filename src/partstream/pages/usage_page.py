@@ -17,7 +17,7 @@ from partstream.pages.usage_text import answer_cells, dollars, exact, share, sum
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
     from partstream.tokens.usage_records import (
         ContextFill,
         DayUsage,
@@ -48,7 +48,7 @@ _FOOTNOTE: Final = (
 )
 
 
-def usage_html(view: UsageView, now: datetime, policy: Policy, *, follows: bool = False) -> str:
+def usage_html(view: UsageView, now: datetime, policy: ContentPolicy, *, follows: bool = False) -> str:
     """The page as one document.
 
     Args:

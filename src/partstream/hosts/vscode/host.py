@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
@@ -204,7 +204,7 @@ class ProviderHost:
         book = self._book
         return {"answers": book.answers(), "conversations": book.conversations(), "days": book.days()}
 
-    async def usage_page(self, policy: Policy) -> str:
+    async def usage_page(self, policy: ContentPolicy) -> str:
         """The page of the same, with the answers of other processes, for a webview with this policy."""
         from partstream.pages.usage_page import usage_html  # noqa: PLC0415 - few windows show the page
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction import RedactionReport
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.recordings import HostRecordings
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 __all__ = ["ShownRecordings"]
 
@@ -39,7 +39,7 @@ class ShownRecordings:
         self._inspected: Bundle | None = None
         self._previewed: Bundle | None = None
 
-    async def page(self, path: str | None, policy: Policy) -> str | None:
+    async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
         """The page of a recording; None where there is no answer.
 
         Args:
@@ -108,7 +108,7 @@ def _read(path: str) -> Bundle:
         raise InvalidParamsError("params.path", str(error), "a recording") from error
 
 
-def _page(bundle: Bundle, name: str, policy: Policy) -> str:
+def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
     from partstream.inspector.page import page_html  # noqa: PLC0415 - at somebody's wish
     from partstream.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from partstream.hub.page.view import HubView
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 __all__ = ["PERIODS", "content_html", "file_html", "frame_html"]
 
@@ -50,7 +50,7 @@ _FOOTNOTE: Final = (
 )
 
 
-def file_html(view: HubView, zone: tzinfo | None, policy: Policy) -> str:
+def file_html(view: HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
     """The page as a file, which needs no other and asks for none.
 
     Args:
@@ -62,7 +62,7 @@ def file_html(view: HubView, zone: tzinfo | None, policy: Policy) -> str:
     return document("Hub - Partstream", body, policy, styles=_styles())
 
 
-def frame_html(policy: Policy) -> str:
+def frame_html(policy: ContentPolicy) -> str:
     """The page as a server sends it: without any data, which its script gets.
 
     Args:

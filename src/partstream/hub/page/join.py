@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from partstream.pages.document import document, resource
 
 if TYPE_CHECKING:
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 __all__ = ["join_html"]
 
 _PACKAGE: Final = "partstream.hub.page"
 
 
-def join_html(policy: Policy) -> str:
+def join_html(policy: ContentPolicy) -> str:
     """The page.
 
     Args:

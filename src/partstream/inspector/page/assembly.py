@@ -16,7 +16,7 @@ from partstream.pages.document import data_script, document, packed_data_script,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.pages.policy import Policy
+    from partstream.pages.policy import ContentPolicy
 
 __all__ = ["SCRIPTS", "page_html", "page_script"]
 
@@ -50,7 +50,7 @@ _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
 """The bytes of a view above which the page holds it packed (docs/wires/practice.md#size-of-the-page)."""
 
 
-def page_html(view: Mapping[str, Any] | None, policy: Policy) -> str:
+def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
     """The page for a view, which needs no other file and asks for none.
 
     Args:
