@@ -11,7 +11,7 @@ import pytest
 from configuration.standing import load_from
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.table import secrets_of_settings
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.errors import ConfigurationError, shown_name
 from partstream.settings.row import SettingSource
 from partstream.settings.secrecy import hidden_url
@@ -56,7 +56,7 @@ def test_a_key_that_names_a_setting_is_not_shown(place: SettingSource, tmp_path:
 def test_the_log_leaves_out_a_key_that_is_a_name():
     group = {"headers": {"sk-proj-0123456789abcdef": "x", "x-team": "y"}, "4f1d0c9ba37e4f1d": ""}
     assert {"sk-proj-0123456789abcdef", "4f1d0c9ba37e4f1d"} <= secrets_of_settings(group)
-    redactor = Redactor()
+    redactor = GroupSecrets()
     redactor.learn({"id": "g", "configuration": group})
     assert redactor.redact("sk-proj-0123456789abcdef 4f1d0c9ba37e4f1d x-team") == "[redacted] [redacted] x-team"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from configuration.planted import SPOTS, Spot
 from configuration.standing import load_from
 from partstream.configuration.table import SETTINGS, secrets_of_settings, settings_of
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.row import Secrecy, SettingSource
 from partstream.settings.secrecy import shown
@@ -55,7 +55,7 @@ def test_it_is_in_no_representation_and_not_in_what_is_shown_and_every_log_leave
 ):
     place = data.draw(st.sampled_from(sorted(spot.places - {SettingSource.EDITOR})))
     loaded = load_from(spot.planted(secret), place, folder)
-    redactor = Redactor()
+    redactor = GroupSecrets()
     gateway = loaded.gateway(redactor.learn_secret)
     seen = [repr(loaded), repr(loaded.resolved), repr(gateway), repr(gateway.request), repr(gateway.model_requests)]
     seen += [repr(gateway.request.own), *(repr(one.own) for one in gateway.model_requests.values())]
@@ -72,7 +72,7 @@ def test_it_is_in_no_representation_and_not_in_what_is_shown_and_every_log_leave
 @settings(max_examples=10, deadline=None)
 def test_the_sidecar_knows_it_before_the_group_is_read(spot: Spot, secret: str):
     for configuration in (spot.planted(secret), spot.misspelt(secret)):
-        redactor = Redactor()
+        redactor = GroupSecrets()
         redactor.learn({"id": "g", "configuration": configuration})
         told = redactor.redact_values({"message": [f"{secret}, Bearer {secret}"], "more": {"x": secret, "n": 4}})
         assert secret not in json.dumps(told)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
 from partstream.json_codec import is_json
 from partstream.rpc.connection import Connection, Notification, Response
@@ -32,7 +32,7 @@ class Peer:
         self._outbox.on_waiting = lambda: asyncio.get_running_loop().call_soon(self._read)
         self._news = asyncio.Event()
         self._next_id = 0
-        self.session = Session(self._outbox, Redactor(), on_ready=lambda: None, on_exit=self._exited)
+        self.session = Session(self._outbox, GroupSecrets(), on_ready=lambda: None, on_exit=self._exited)
 
     def send(self, method: str, params: object = None) -> int:
         """Sends a request and returns its id."""

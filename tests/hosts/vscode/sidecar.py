@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.hosts.vscode.process import _route_logs
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
 from partstream.json_codec import dumps, loads
 from partstream.rpc.connection import Connection, Notification, Response
@@ -224,7 +224,7 @@ class InThread(Peer):
         self._loop = asyncio.get_running_loop()
         exited = asyncio.Event()
         self._exit = exited.set
-        connection, outbox, redactor = Connection(), Outbox(), Redactor()
+        connection, outbox, redactor = Connection(), Outbox(), GroupSecrets()
 
         def read() -> None:
             while data := outbox.take():

@@ -12,7 +12,7 @@ import pytest
 
 from partstream.hosts.vscode.announcements import Announcements
 from partstream.hosts.vscode.logs import ChannelHandler
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.stall_watch import StallWatch
 from partstream.rpc.connection import Connection
 from partstream.rpc.outbox import Outbox
@@ -184,7 +184,7 @@ def test_a_loop_that_runs_is_not_said_to_be_blocked():
 def test_a_change_that_is_announced_ten_thousand_times_in_one_turn_is_told_once_for_each_group():
     async def main() -> None:
         outbox = Outbox()
-        announcements = Announcements(asyncio.get_running_loop(), outbox, Redactor())
+        announcements = Announcements(asyncio.get_running_loop(), outbox, GroupSecrets())
 
         def announce() -> None:
             for _ in range(5_000):
@@ -207,7 +207,7 @@ def test_a_change_that_is_announced_ten_thousand_times_in_one_turn_is_told_once_
 def test_a_log_without_end_waits_in_bounded_memory_and_the_gap_is_told():
     async def main() -> None:
         outbox = Outbox()
-        handler = ChannelHandler(asyncio.get_running_loop(), outbox.open_minor(), Redactor())
+        handler = ChannelHandler(asyncio.get_running_loop(), outbox.open_minor(), GroupSecrets())
         handler.open_channel()
         for _ in range(20_000):
             handler.emit(logging.LogRecord("own", logging.INFO, "own.py", 1, "again and again", (), None))

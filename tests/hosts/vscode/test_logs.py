@@ -5,21 +5,21 @@ import logging
 from typing import Any
 
 from partstream.hosts.vscode.logs import ChannelHandler
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.rpc.connection import Connection, Notification
 from partstream.rpc.outbox import Outbox
 
 from .in_process import run
 
 
-def logged(*messages: str, redactor: Redactor | None = None) -> list[dict[str, Any]]:
+def logged(*messages: str, redactor: GroupSecrets | None = None) -> list[dict[str, Any]]:
     """What the extension gets of messages of a logger."""
     got: list[dict[str, Any]] = []
 
     async def test() -> None:
         outbox, reader = Outbox(), Connection()
         outbox.on_waiting = lambda: None
-        handler = ChannelHandler(asyncio.get_running_loop(), outbox.open_minor(), redactor or Redactor())
+        handler = ChannelHandler(asyncio.get_running_loop(), outbox.open_minor(), redactor or GroupSecrets())
         handler.open_channel()
         for message in messages:
             handler.emit(logging.LogRecord("partstream.test", logging.INFO, "", 0, "%s", (message,), None))
@@ -46,7 +46,7 @@ def test_a_line_in_a_message_does_not_look_like_another_record():
 
 
 def test_a_key_is_left_out_in_every_form():
-    redactor = Redactor()
+    redactor = GroupSecrets()
     redactor.learn_secret("sk-planted/0123456789")
     records = logged("a sk-planted\\/0123456789", "b c2stcGxhbnRlZC8wMTIzNDU2Nzg5", redactor=redactor)
     assert [record["message"] for record in records] == ["a [redacted]", "b [redacted]"]

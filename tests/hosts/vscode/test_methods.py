@@ -6,7 +6,7 @@ from typing import is_typeddict
 
 from partstream.hosts.vscode import session, wire
 from partstream.hosts.vscode.methods import METHODS, Direction, ErrorCode
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.rpc.connection import StandardErrorCode
 from partstream.rpc.outbox import Outbox
 
@@ -16,7 +16,7 @@ IMMEDIATE = {"initialize"}
 
 def _session():
     async def make():
-        return session.Session(Outbox(), Redactor(), on_ready=lambda: None, on_exit=lambda _: None)
+        return session.Session(Outbox(), GroupSecrets(), on_ready=lambda: None, on_exit=lambda _: None)
 
     return asyncio.run(make())
 

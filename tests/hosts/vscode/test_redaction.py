@@ -1,8 +1,8 @@
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 
 
 def _taught(**configuration):
-    redactor = Redactor()
+    redactor = GroupSecrets()
     redactor.learn({"id": "g", "configuration": configuration})
     return redactor
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.redaction import Redactor
+    from partstream.hosts.vscode.redaction import GroupSecrets
     from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import Outbox
 
@@ -27,7 +27,7 @@ class Announcements:
         redactor: Removes secrets.
     """
 
-    def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: Redactor) -> None:
+    def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: GroupSecrets) -> None:
         self._loop = loop
         self._outbox = outbox
         self._redactor = redactor

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.redaction import Redactor
+    from partstream.hosts.vscode.redaction import GroupSecrets
     from partstream.rpc.outbox import MinorMessages
 
 __all__ = ["ChannelHandler"]
@@ -46,7 +46,7 @@ class ChannelHandler(logging.Handler):
         redactor: Removes secrets.
     """
 
-    def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: Redactor) -> None:
+    def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: GroupSecrets) -> None:
         super().__init__()
         self.setFormatter(logging.Formatter("%(message)s"))
         self._loop = loop

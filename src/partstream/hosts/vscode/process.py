@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.logs import ChannelHandler
-from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
 from partstream.hosts.vscode.stall_watch import STALL_SECONDS, StallWatch
 from partstream.log_level import TRACE, LevelFilter, LogLevel
@@ -106,7 +106,7 @@ async def _serve(reading: int, writing: int, exited: asyncio.Future[int]) -> int
     outbox = Outbox()
     writer = Writer(writing, loop, outbox.take, lambda: exit_with(1))
     outbox.on_waiting = writer.wake
-    redactor = Redactor()
+    redactor = GroupSecrets()
     handler = ChannelHandler(loop, outbox.open_minor(), redactor)
     set_level = _route_logs(handler)
     session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with, on_log_level=set_level)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from partstream.hosts.vscode import wire
 
-__all__ = ["REDACTED", "Redactor"]
+__all__ = ["REDACTED", "GroupSecrets"]
 
 REDACTED: Final = "[redacted]"
 
 
-class Redactor:
+class GroupSecrets:
     """Knows the secrets so far: those in the groups, and the keys that their settings name."""
 
     __slots__ = ("_groups", "_redactor")

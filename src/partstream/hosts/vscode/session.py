@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.redaction import Redactor
+    from partstream.hosts.vscode.redaction import GroupSecrets
     from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import ItemStream, Outbox
 
@@ -112,7 +112,7 @@ class Session:
     def __init__(
         self,
         outbox: Outbox,
-        redactor: Redactor,
+        redactor: GroupSecrets,
         *,
         on_ready: Callable[[], None],
         on_exit: Callable[[int], None],
