@@ -11,7 +11,7 @@ import pytest
 from partstream.arguments import InvalidArgumentError
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
-from partstream.hosts.remote_providers import ProviderHost, RemoteProvider, actor_options, close_providers
+from partstream.hosts.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
 from partstream.provider import LanguageModelChatInformation
@@ -129,7 +129,7 @@ class Method:
 class Handle:
     """A host in this process in the form of Ray's handles."""
 
-    def __init__(self, host: ProviderHost, fails_after: int | None = None) -> None:
+    def __init__(self, host: RemoteProviderHost, fails_after: int | None = None) -> None:
         self.models = Method(host.models, fails_after)
         self.count = Method(host.count, fails_after)
         self.answer = Method(host.answer, fails_after)
@@ -150,13 +150,13 @@ class Progress:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> ProviderHost:
+def host(tmp_path: Path) -> RemoteProviderHost:
     file = tmp_path / "far.py"
     file.write_text(SOURCE)
-    return ProviderHost(f"{file}:far")
+    return RemoteProviderHost(f"{file}:far")
 
 
-def remote(host: ProviderHost, fails_after: int | None = None) -> RemoteProvider:
+def remote(host: RemoteProviderHost, fails_after: int | None = None) -> RemoteProvider:
     return RemoteProvider("far", Handle(host, fails_after), (LostError,))
 
 
@@ -167,7 +167,7 @@ async def answered(provider: RemoteProvider, wish: str, progress: Progress, toke
     await provider.provide_language_model_chat_response(model, messages, RequestOptions(), progress, token)
 
 
-def test_models_counts_parts_and_the_end_are_those_of_the_provider(host: ProviderHost) -> None:
+def test_models_counts_parts_and_the_end_are_those_of_the_provider(host: RemoteProviderHost) -> None:
     async def main() -> None:
         provider, progress = remote(host), Progress()
         token = CancellationTokenSource().token
@@ -181,7 +181,7 @@ def test_models_counts_parts_and_the_end_are_those_of_the_provider(host: Provide
     asyncio.run(main())
 
 
-def test_a_long_answer_comes_whole_and_in_order(host: ProviderHost) -> None:
+def test_a_long_answer_comes_whole_and_in_order(host: RemoteProviderHost) -> None:
     async def main() -> None:
         progress = Progress()
         await answered(remote(host), "many", progress)
@@ -190,7 +190,7 @@ def test_a_long_answer_comes_whole_and_in_order(host: ProviderHost) -> None:
     asyncio.run(main())
 
 
-def test_an_error_comes_with_its_facts_and_one_of_an_unknown_class_with_its_words(host: ProviderHost) -> None:
+def test_an_error_comes_with_its_facts_and_one_of_an_unknown_class_with_its_words(host: RemoteProviderHost) -> None:
     async def main() -> None:
         with pytest.raises(UpstreamHTTPError) as refused:
             await answered(remote(host), "refuse", Progress())
@@ -203,7 +203,7 @@ def test_an_error_comes_with_its_facts_and_one_of_an_unknown_class_with_its_word
     asyncio.run(main())
 
 
-def test_a_cancelled_answer_cancels_the_provider_and_ends_without_an_error(host: ProviderHost) -> None:
+def test_a_cancelled_answer_cancels_the_provider_and_ends_without_an_error(host: RemoteProviderHost) -> None:
     async def main() -> None:
         progress, source = Progress(), CancellationTokenSource()
         running = asyncio.create_task(answered(remote(host), "wait", progress, source.token))
@@ -218,7 +218,7 @@ def test_a_cancelled_answer_cancels_the_provider_and_ends_without_an_error(host:
 
 
 @pytest.mark.parametrize(("results", "says"), [(0, "no connection to far"), (1, "broke in the middle of the answer")])
-def test_a_host_that_is_lost_is_a_connection_that_broke(host: ProviderHost, results: int, says: str) -> None:
+def test_a_host_that_is_lost_is_a_connection_that_broke(host: RemoteProviderHost, results: int, says: str) -> None:
     async def main() -> None:
         token = CancellationTokenSource().token
         [model] = await remote(host).provide_language_model_chat_information(True, token)
@@ -233,7 +233,7 @@ def test_a_host_that_is_lost_is_a_connection_that_broke(host: ProviderHost, resu
     asyncio.run(main())
 
 
-def test_the_application_serves_one_as_any_other_provider(host: ProviderHost) -> None:
+def test_the_application_serves_one_as_any_other_provider(host: RemoteProviderHost) -> None:
     async def main() -> None:
         body = {"model": "far", "messages": [{"role": "user", "content": "hello"}]}
         reply = await ask(app({"far": remote(host)}), "/v1/chat/completions", body)
@@ -242,7 +242,7 @@ def test_the_application_serves_one_as_any_other_provider(host: ProviderHost) ->
     asyncio.run(main())
 
 
-def test_a_host_asks_its_provider_for_its_health_and_closes_it(host: ProviderHost) -> None:
+def test_a_host_asks_its_provider_for_its_health_and_closes_it(host: RemoteProviderHost) -> None:
     async def main() -> None:
         await host.check_health()
         await close_providers([host.provider, DemoProvider()])

@@ -76,7 +76,7 @@ class _Host:
         await remote.close_providers(self._providers.values())
 
 
-class _ProviderHost(remote.ProviderHost):
+class _ProviderHost(remote.RemoteProviderHost):
     async def __del__(self) -> None:
         await remote.close_providers([self.provider])
 

@@ -1,6 +1,6 @@
 """A provider on another machine as an ordinary provider: what passes between the two are values that can be pickled.
 
-Knows no engine: :class:`ProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked, and
+Knows no engine: :class:`RemoteProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked, and
 whatever carries calls stands between them.
 """
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation, Progress
 
 __all__ = [
-    "ProviderHost",
     "RemoteProvider",
+    "RemoteProviderHost",
     "actor_options",
     "check_providers",
     "close_providers",
@@ -94,7 +94,7 @@ async def close_providers(providers: Iterable[LanguageModelChatProvider]) -> Non
                 stack.push_async_callback(close)
 
 
-class ProviderHost:
+class RemoteProviderHost:
     """Runs one provider for others, where its resources are.
 
     Attributes:
@@ -201,7 +201,7 @@ async def _error_of(provider: LanguageModelChatProvider, asked: tuple[Any, ...])
 
 
 class Calls(Protocol):
-    """A method of a :class:`ProviderHost` that is called from afar."""
+    """A method of a :class:`RemoteProviderHost` that is called from afar."""
 
     def remote(self, *arguments: object) -> Any:
         """Begins the call: a result to await, or an asynchronous iterator of results with a method `cancel`."""
@@ -209,7 +209,7 @@ class Calls(Protocol):
 
 
 class RemoteProvider(LanguageModelChatProvider):
-    """Asks a provider that runs behind a :class:`ProviderHost`.
+    """Asks a provider that runs behind a :class:`RemoteProviderHost`.
 
     Args:
         name: What it is called in errors.
