@@ -10,7 +10,7 @@ from partstream.tokens.ledger.calibration import are_much_closer, are_off, facto
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.tokens.learning.shares import Residue
+    from partstream.tokens.learning.shares import UnattributedTokens
     from partstream.tokens.ledger.calibration import Sample
     from partstream.tokens.ledger.ledger import Ledger
 
@@ -63,7 +63,7 @@ class Corrections:
         """The owners of all samples that a correction is made of."""
         return (family, *_keys(scope), *_keys(self._upstream))
 
-    def learn(self, family: str, scope: str, residue: Residue) -> None:
+    def learn(self, family: str, scope: str, residue: UnattributedTokens) -> None:
         """Learns from an answer, and notifies all who share the ledger."""
         is_exact = residue.counted > 0
         self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer

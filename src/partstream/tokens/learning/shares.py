@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger.digests import Digest
     from partstream.tokens.ledger.rows import CountRow
 
-__all__ = ["CountedItem", "Learned", "Residue", "estimate_of", "learn", "residue_of", "sum_of", "with_transferred"]
+__all__ = [
+    "CountedItem",
+    "Learned",
+    "UnattributedTokens",
+    "estimate_of",
+    "learn",
+    "residue_of",
+    "sum_of",
+    "with_transferred",
+]
 
 _LOWEST_SHARE: Final = 1 / 3
 _HIGHEST_SHARE: Final = 3.0
@@ -69,7 +78,7 @@ def estimate_of(row: CountRow, correction: Correction) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Residue:
+class UnattributedTokens:
     """The part of a report that exceeds the known numbers: it belongs to the new items, which have no report so far.
 
     Attributes:
@@ -149,7 +158,7 @@ def _is_usable(item: CountedItem, other: CountRow | None) -> bool:
     return other.reported is not None and other.reported > 0 and other.counted > 0
 
 
-def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> Residue:
+def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
     """The residue of a reported total.
 
     Args:
@@ -166,10 +175,10 @@ def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> Re
     counted = sum(item.row.counted for item in new if item.row.source is not CountSource.ESTIMATED)
     sizes = [item.row.size for item in new if item.row.size is not None]
     by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(new) else None
-    return Residue(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
+    return UnattributedTokens(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
 
 
-def learn(items: Iterable[CountedItem], residue: Residue) -> Learned:
+def learn(items: Iterable[CountedItem], residue: UnattributedTokens) -> Learned:
     """Divides the residue among the new items, in proportion to their expected tokens."""
     new = [item for item in items if not item.is_reported]
     expected = sum(item.tokens for item in new)
