@@ -8,7 +8,7 @@ import pytest
 
 from partstream.errors import CallerError
 from partstream.testing import ReplayUpstream
-from partstream.testing.admission import Admission
+from partstream.testing.admission import ReplayAdmission
 from partstream.testing.exchanges import ReceivedRequest, ServedExchange
 from partstream.testing.replaying import CURRENT, Current
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
@@ -72,7 +72,7 @@ def test_a_fault_in_the_header_goes_before_the_text_and_that_before_the_option()
 
 def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
     endpoint = ENDPOINTS[DEFAULT_PATH]
-    admission = Admission("long=5", replay=None, pace=0.2, fault=None)
+    admission = ReplayAdmission("long=5", replay=None, pace=0.2, fault=None)
 
     def pace(text, **headers):
         request = endpoint.request(DEFAULT_PATH, body(text), headers)

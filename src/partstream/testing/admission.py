@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Send, Step
 
-__all__ = ["FAULT_HEADER", "PACE_HEADER", "Admission", "Performance", "reply_of"]
+__all__ = ["FAULT_HEADER", "PACE_HEADER", "Performance", "ReplayAdmission", "reply_of"]
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
@@ -81,7 +81,7 @@ class Performance:
     pace: float = 0.0
 
 
-class Admission:
+class ReplayAdmission:
     """Decides on each request to a model; keeps its settings, and of requests only what they write into the cache and
     how many recorded answers they have got.
 

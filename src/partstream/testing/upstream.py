@@ -16,7 +16,7 @@ from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
-from partstream.testing.admission import Admission, Performance, reply_of
+from partstream.testing.admission import Performance, ReplayAdmission, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replay_provider import ReplayProvider
@@ -104,7 +104,9 @@ class ReplayUpstream:
         protocols: Collection[str] | None = None,
         bills_cache: bool = False,
     ) -> None:
-        self._admission = Admission(scenario, replay, pace, fault, PromptCache() if bills_cache else None, replay_pace)
+        self._admission = ReplayAdmission(
+            scenario, replay, pace, fault, PromptCache() if bills_cache else None, replay_pace
+        )
         known, _ = loadable_protocols()
         serving = ServingApp(
             ReplayProvider(),
