@@ -5,11 +5,12 @@ import asyncio
 from partstream import GatewayConfiguration, GatewayProvider, connect
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
-from partstream.testing import Performance, ReplayUpstream
+from partstream.testing import ScriptedReply
+from partstream.testing.upstream import ReplayUpstream
 
 
 def _said(text, fault=""):
-    return lambda asked: Performance(iter([TextPart(text), Finish(Outcome.COMPLETED)]), fault)
+    return lambda asked: ScriptedReply(iter([TextPart(text), Finish(Outcome.COMPLETED)]), fault)
 
 
 async def _asked(upstream, text="scenario:thinking"):

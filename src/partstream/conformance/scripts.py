@@ -14,7 +14,7 @@ from partstream.errors import CallerError, LanguageModelError, UpstreamFailureEr
 from partstream.messages import Role
 from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.testing import Performance
+from partstream.testing.admission import ScriptedReply
 from partstream.testing.asked import user_text
 from partstream.testing.directives import parse_choices
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
@@ -193,11 +193,11 @@ class Script:
         turn = max(_answers_in(messages) - self.answers_before, 0)
         return self.answers[min(turn, len(self.answers) - 1)]
 
-    def perform(self, asked: InboundRequest) -> Performance:
+    def perform(self, asked: InboundRequest) -> ScriptedReply:
         """The answer to a request as the upstream of a sandwich gives it."""
         answer = self.answer_to(asked.messages)
         outputs = iter((*answer.parts(asked.messages), answer.finish()))
-        return Performance(outputs, answer.fault, answer.pace)
+        return ScriptedReply(outputs, answer.fault, answer.pace)
 
     def to_json(self) -> dict[str, Any]:
         """The script as JSON values."""

@@ -1,7 +1,7 @@
 """A real model server with selectable answers and faults, for tests, the demo and the development of providers."""
 
 from partstream.loopback.connection import LoopbackLimits
-from partstream.testing.admission import Performance
+from partstream.testing.admission import ScriptedReply
 from partstream.testing.exchanges import Outcome, ReceivedRequest, ServedExchange
 from partstream.testing.scripted import ScriptedProvider
 from partstream.testing.upstream import ReplayUpstream
@@ -9,9 +9,9 @@ from partstream.testing.upstream import ReplayUpstream
 __all__ = [
     "LoopbackLimits",
     "Outcome",
-    "Performance",
     "ReceivedRequest",
     "ReplayUpstream",
     "ScriptedProvider",
+    "ScriptedReply",
     "ServedExchange",
 ]

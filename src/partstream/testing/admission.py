@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Send, Step
 
-__all__ = ["FAULT_HEADER", "PACE_HEADER", "Performance", "ReplayAdmission", "reply_of"]
+__all__ = ["FAULT_HEADER", "PACE_HEADER", "ReplayAdmission", "ScriptedReply", "reply_of"]
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
@@ -67,7 +67,7 @@ class _Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Performance:
+class ScriptedReply:
     """The answer to one request, made by whoever owns the upstream instead of by a scenario of the table.
 
     Attributes:
@@ -121,7 +121,7 @@ class ReplayAdmission:
         self._cache = cache
         self._recordings: tuple[_Recording, ...] = ()
         self.replay(replay, replay_pace)
-        self.perform: Callable[[InboundRequest], Performance] | None = None
+        self.perform: Callable[[InboundRequest], ScriptedReply] | None = None
 
     def replay(self, replay: Path | Sequence[RecordedExchange] | None, pace: float) -> None:
         """Answers requests from now on with a recording, from its first exchange on; with None, plays scenarios again.
@@ -193,7 +193,9 @@ class ReplayAdmission:
         self._answered[name] += 1
         return fitting[min(self._answered[name], len(fitting)) - 1]
 
-    def _plan(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest, performance: Performance) -> None:
+    def _plan(
+        self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest, performance: ScriptedReply
+    ) -> None:
         current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
         prompt = self._billed(endpoint, request)
         outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)

@@ -16,7 +16,7 @@ from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
-from partstream.testing.admission import Performance, ReplayAdmission, reply_of
+from partstream.testing.admission import ReplayAdmission, ScriptedReply, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replay_provider import ReplayProvider
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from partstream.loopback.connection import LoopbackLimits
     from partstream.outputs import InboundRequest
 
-__all__ = ["Performance", "ReceivedRequest", "ReplayUpstream", "ServedExchange"]
+__all__ = ["ReceivedRequest", "ReplayUpstream", "ScriptedReply", "ServedExchange"]
 
 _ANY_KEY: Final = "0123"
 _SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}).union(
@@ -144,7 +144,7 @@ class ReplayUpstream:
             raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
         return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
 
-    def perform(self, performance: Callable[[InboundRequest], Performance] | None) -> None:
+    def perform(self, performance: Callable[[InboundRequest], ScriptedReply] | None) -> None:
         """Answers every request from now on with what `performance` makes of it; with None, plays scenarios again.
 
         Nothing in a request changes such an answer, so a program between the asker and the upstream may rewrite all of

@@ -20,7 +20,8 @@ from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.current_answer import UPSTREAM_HEADER
 from partstream.serving.settings import ServingSettings
-from partstream.testing import Performance, ReplayUpstream
+from partstream.testing import ScriptedReply
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstreams import GatewayProvider, RetryPolicy, Timeouts
 from serving.asgi import ask, call
 from serving.wires import WIRES
@@ -45,7 +46,7 @@ class Upstream:
     def perform(self, asked):
         self.models.append(asked.model)
         outputs = iter((TextPart("Hello "), TextPart("there."), Finish(Outcome.COMPLETED)))
-        return Performance(outputs, fault=self.fault)
+        return ScriptedReply(outputs, fault=self.fault)
 
     @property
     def attempts(self) -> int:
