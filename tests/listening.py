@@ -8,7 +8,7 @@ from partstream.asgi import Application, Receive, Scope
 from partstream.asgi import Send as SendMessage
 from partstream.loopback.connection import LoopbackLimits, LoopbackRequest, ServerConnection
 from partstream.testing.exchanges import Delivery
-from partstream.testing.stage import Stage, watch
+from partstream.testing.stage import ReplyStream, watch
 from partstream.testing.steps import Step
 
 _TURNS_OF_ACCEPTING = 5
@@ -42,7 +42,7 @@ def application_of(steps: Iterable[Step]) -> Application:
         left = asyncio.Event()
         watching = asyncio.create_task(watch(receive, left))
         try:
-            await Stage(send, left, Delivery(), lambda: None, lambda _: None).perform(steps)
+            await ReplyStream(send, left, Delivery(), lambda: None, lambda _: None).perform(steps)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)

@@ -19,7 +19,7 @@ from partstream.loopback.connection import receiving
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import Situation, apply_faults
-from partstream.testing.stage import Stage, watch
+from partstream.testing.stage import ReplyStream, watch
 from partstream.testing.steps import End, Head, Pace, Send, event_stream
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class ReplayLayer:
         current = Current(exchange, time.time())
         left = asyncio.Event()
         end = partial(self._exchanges.end, exchange)
-        stage = Stage(send, left, exchange.delivery, self._exchanges.change, end)
+        stage = ReplyStream(send, left, exchange.delivery, self._exchanges.change, end)
         CURRENT.set(current)
         watching = asyncio.create_task(watch(receive, left))
         # At once: the application may need a moment to end.
@@ -141,7 +141,7 @@ class ReplayLayer:
 class _Reply:
     """Takes the messages of one reply, and has the stage carry out what becomes of them."""
 
-    def __init__(self, stage: Stage, current: Current, exchanges: Exchanges) -> None:
+    def __init__(self, stage: ReplyStream, current: Current, exchanges: Exchanges) -> None:
         self._stage = stage
         self._current = current
         self._exchanges = exchanges

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from partstream.asgi import Send as SendMessage
     from partstream.testing.steps import Step
 
-__all__ = ["Stage", "watch"]
+__all__ = ["ReplyStream", "watch"]
 
 
-class Stage:
+class ReplyStream:
     """The reply to one request.
 
     Args:
