@@ -10,7 +10,7 @@ import pytest
 
 from partstream.testing import Outcome
 from partstream.testing.directives import parse_choices
-from partstream.testing.faults import FAULTS, Situation, UnknownFaultError, apply_faults
+from partstream.testing.faults import FAULTS, ReplyContext, UnknownFaultError, apply_faults
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, event_stream
 from testing.clients import (
@@ -26,7 +26,7 @@ from testing.clients import (
     types,
 )
 
-SITUATION = Situation(1, 0.0, lambda status, message: b"{}")
+SITUATION = ReplyContext(1, 0.0, lambda status, message: b"{}")
 VALUES = {
     "status": "=500",
     "status_then_ok": "=1",

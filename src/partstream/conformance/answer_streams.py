@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest, Reply
 from partstream.testing.directives import parse_choices
-from partstream.testing.faults import Situation, apply_faults
+from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def answer_stream(
     writer = writes.open(asked, Reply("conformance", _CREATED_AT, argument_size=_ARGUMENT_SIZE))
     events = (event for output in (*answer.parts(messages), answer.finish()) for event in writer.write(output))
     steps: tuple[Step, ...] = (Head(200, ()), *framed(events, writes.stream_form(asked)), End())
-    done = apply_faults(steps, parse_choices(answer.fault), Situation(1, 0.0, lambda _status, _message: b""))
+    done = apply_faults(steps, parse_choices(answer.fault), ReplyContext(1, 0.0, lambda _status, _message: b""))
     is_reset = any(isinstance(step, End) and step.kind is EndKind.RESET for step in done)
     return AnswerStream(
         tuple(step.data for step in done if isinstance(step, Send)),

@@ -20,7 +20,7 @@ from partstream.protocols.recording import RecordingError
 from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
-from partstream.testing.faults import Situation, apply_faults
+from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.recorded_exchange import steps_of
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request, check_signed_state
@@ -280,7 +280,7 @@ _NO_VENDOR: Final = Vendor()
 
 def _checked(faults: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
     """The faults, applied to an empty reply, so that a mistake raises before the reply begins."""
-    apply_faults(event_stream(()), faults, Situation(1, 0.0, lambda *_: b"{}"))
+    apply_faults(event_stream(()), faults, ReplyContext(1, 0.0, lambda *_: b"{}"))
     return faults
 
 

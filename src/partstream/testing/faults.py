@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from partstream.testing.directives import NamedValue
 
-__all__ = ["FAULTS", "Fault", "Situation", "UnknownFaultError", "apply_faults"]
+__all__ = ["FAULTS", "Fault", "ReplyContext", "UnknownFaultError", "apply_faults"]
 
 _Steps: TypeAlias = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ReplyContext:
     """The circumstances of a reply that faults can depend on.
 
     Attributes:
@@ -63,10 +63,10 @@ class Fault(NamedTuple):
 
     value: str
     description: str
-    apply: Callable[[_Steps, str, Situation], _Steps]
+    apply: Callable[[_Steps, str, ReplyContext], _Steps]
 
 
-def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation: Situation) -> _Steps:
+def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation: ReplyContext) -> _Steps:
     """Applies the faults to a reply, one after the other.
 
     Raises:
@@ -91,7 +91,7 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation:
 # ---- errors instead of an answer ----
 
 
-def _status(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _status(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """429, 429:2 (Retry-After in seconds), 429:2:date (as an HTTP date; RFC 9110, 10.2.3 allows both)."""
     code, _, retry = value.partition(":")
     status = int(code)
@@ -110,14 +110,14 @@ def _retry_after(value: str, now: float) -> tuple[tuple[str, str], ...]:
     return (("retry-after", formatdate(now + int(seconds), usegmt=True) if form else str(int(seconds))),)
 
 
-def _status_then_ok(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _status_then_ok(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     count, _, status = value.partition(":")
     if situation.attempt > int(count):
         return steps
     return _status(steps, status or "503", situation)
 
 
-def _context_length(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _context_length(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """The words of Chat Completions servers; many servers use them for every protocol."""
     limit, count = map(int, value.split(":"))
     message = (
@@ -126,7 +126,7 @@ def _context_length(steps: _Steps, value: str, situation: Situation) -> _Steps:
     return document(400, situation.error_body(400, message))
 
 
-def _html(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _html(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """The page that a proxy or a captive portal sends instead of the answer."""
     page = b"<!doctype html><title>Sign in</title><h1>Sign in to the network</h1>\n"
     return document(200, page, content_type="text/html; charset=utf-8")
@@ -142,20 +142,20 @@ def _seconds(value: str) -> float | None:
     return seconds
 
 
-def _stall_before_headers(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _stall_before_headers(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return Stall(_seconds(value)), *steps
 
 
-def _stall_before_events(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _stall_before_events(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return _insert(steps, _body_start(steps), Stall(_seconds(value)))
 
 
-def _stall(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _stall(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     count, _, seconds = value.partition(":")
     return _insert(steps, _position(steps, count), Stall(_seconds(seconds)))
 
 
-def _keep_open(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _keep_open(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """Some servers and proxies do not close the connection after the terminal event."""
     return _insert(steps, len(steps) - 1, Stall(_seconds(value)))
 
@@ -163,12 +163,12 @@ def _keep_open(steps: _Steps, value: str, situation: Situation) -> _Steps:
 # ---- broken connections ----
 
 
-def _cut_before_headers(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _cut_before_headers(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return (End(EndKind.RESET),)
 
 
-def _ends_after(kind: EndKind) -> Callable[[_Steps, str, Situation], _Steps]:
-    def ends(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _ends_after(kind: EndKind) -> Callable[[_Steps, str, ReplyContext], _Steps]:
+    def ends(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
         return *steps[: _position(steps, value)], End(kind)
 
     return ends
@@ -177,7 +177,7 @@ def _ends_after(kind: EndKind) -> Callable[[_Steps, str, Situation], _Steps]:
 # ---- bytes and events ----
 
 
-def _split(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _split(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """Cuts every write into pieces of N bytes, also inside a line or a character."""
     size = int(value)
     if size < 1:
@@ -193,15 +193,15 @@ def _split(steps: _Steps, value: str, situation: Situation) -> _Steps:
     return tuple(result)
 
 
-def _no_done(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _no_done(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return _missing(steps, END_OF_STREAM, situation)
 
 
-def _missing(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _missing(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return tuple(step for step in steps if not (isinstance(step, Send) and step.event == value))
 
 
-def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _duplicate(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """Sends every event, or every event of the type, twice in a row; the mark of the end is sent once."""
     result: list[Step] = []
     for step in steps:
@@ -211,7 +211,7 @@ def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
     return tuple(result)
 
 
-def _malformed(steps: _Steps, value: str, situation: Situation) -> _Steps:
+def _malformed(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """Cuts off the data of one event: its framing is correct, its JSON is incomplete."""
     position = _position(steps, value)
     step = steps[position]

@@ -18,7 +18,7 @@ from partstream.errors import PartstreamError
 from partstream.loopback.connection import receiving
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.exchanges import Outcome
-from partstream.testing.faults import Situation, apply_faults
+from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.stage import ReplyStream, watch
 from partstream.testing.steps import End, Head, Pace, Send, event_stream
 
@@ -186,7 +186,7 @@ class _Reply:
     async def _perform(self, plan: Plan, steps: Iterable[Step]) -> None:
         if plan.faults:
             attempt = self._exchanges.attempts(self._current.exchange.request)
-            situation = Situation(attempt, self._current.now, plan.error_body)
+            situation = ReplyContext(attempt, self._current.now, plan.error_body)
             steps = apply_faults(steps, plan.faults, situation)
         await self._stage.perform(self._pace.over(steps))
 
