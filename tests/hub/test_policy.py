@@ -12,7 +12,7 @@ import pytest
 from partstream import ChatMessage, LanguageModelChatInformation
 from partstream.errors import UnexpectedValueError, UnknownModelError
 from partstream.hub.directory import Directory, Key, Person
-from partstream.hub.hub import Asking
+from partstream.hub.hub import DirectoryCaller
 from partstream.hub.policy import Changed, Refusal
 from partstream.hub.policy.checking import checked_result
 from partstream.hub.policy.deciding import HubPolicy
@@ -31,7 +31,7 @@ from serving.asgi import WAIT
 if TYPE_CHECKING:
     from pathlib import Path
 
-ASKING = Asking(Directory(), Key("k", bytes(32), "ana"), Person("ana", "red"))
+ASKING = DirectoryCaller(Directory(), Key("k", bytes(32), "ana"), Person("ana", "red"))
 HEADERS = {"authorization": "Bearer psk_x", "x-api-key": "psk_x", "cookie": "a=b", "x-team": "red"}
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.budgets.reservation import Reservation
     from partstream.hub.directory import BudgetRule, Directory, RateLimits
-    from partstream.hub.hub import Asking, Hub
+    from partstream.hub.hub import DirectoryCaller, Hub
     from partstream.hub.policy.deciding import HubPolicy
     from partstream.hub.pricing import ChargedPrice
     from partstream.hub.rate_limits import RatePass
@@ -105,7 +105,7 @@ class HubAdmission:
 
     # ---- rates ----
 
-    def _enter(self, asking: Asking, request: AnswerRequest) -> RatePass:
+    def _enter(self, asking: DirectoryCaller, request: AnswerRequest) -> RatePass:
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
         found = self._gate.enter(_limits(asking), 0, workers, now)
         if isinstance(found, TooFast):
@@ -119,7 +119,7 @@ class HubAdmission:
 
     # ---- budgets ----
 
-    async def _reserved(self, asking: Asking, request: AnswerRequest, rate: RatePass) -> Admitted:
+    async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: RatePass) -> Admitted:
         directory, model = asking.directory, request.model
         rules = directory.budgets_of(asking.key)
         price = charged_price(directory, model)
@@ -176,7 +176,7 @@ class HubAdmission:
             self._policy.at_end(row)
 
 
-def _limits(asking: Asking) -> list[tuple[Owner, RateLimits]]:
+def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
     team = asking.directory.team_of(asking.person)
     return [
         (Owner(OwnerKind.KEY, asking.key.id), asking.key.rates),

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.hub.charging import Taken
-    from partstream.hub.hub import Asking
+    from partstream.hub.hub import DirectoryCaller
     from partstream.messages import ChatMessage
     from partstream.serving.admission import AnswerRequest, EndedAnswer
 
 __all__ = ["begun_row", "content_of", "ended_row", "keeps_content"]
 
 
-def keeps_content(asking: Asking) -> bool:
+def keeps_content(asking: DirectoryCaller) -> bool:
     """Whether the request and the answer of somebody are kept."""
     return _level(asking) is AuditLevel.CONTENT
 
 
-def _level(asking: Asking) -> AuditLevel:
+def _level(asking: DirectoryCaller) -> AuditLevel:
     team = asking.directory.team_of(asking.person)
     return AuditLevel.METADATA if team is None else team.policy.audit
 
@@ -44,7 +44,7 @@ def _messages(messages: Iterable[ChatMessage]) -> str:
     return bytes(dumps(said)).decode(errors="replace")
 
 
-def begun_row(asking: Asking, request: AnswerRequest, time: float) -> LedgerRow:
+def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> LedgerRow:
     """The row of an answer as it begins: who asks for what."""
     is_audited = _level(asking) is not AuditLevel.NONE
     client = request.client

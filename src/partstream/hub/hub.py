@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from partstream.hub.settings import HubSettings
     from partstream.serving.authentication import Caller
 
-__all__ = ["Asking", "Hub", "HubLife"]
+__all__ = ["DirectoryCaller", "Hub", "HubLife"]
 
 _logger = logging.getLogger("partstream.hub")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class DirectoryCaller:
     """Who asks, as the directory knows it now.
 
     Attributes:
@@ -60,20 +60,20 @@ class Hub:
             self.life.begin()
         return directory
 
-    def asking(self, caller: Caller) -> Asking | None:
+    def asking(self, caller: Caller) -> DirectoryCaller | None:
         """Who a caller is now; None if the key is accepted no more since it was checked, or there is none."""
         directory, key_id = self.worker.directory, getattr(caller, "key_id", None)
         key = None if directory is None or key_id is None else directory.keys.get(key_id)
         if directory is None or key is None or not is_valid(directory, key, self.settings.clock()):
             return None
-        return Asking(directory, key, directory.people[key.person])
+        return DirectoryCaller(directory, key, directory.people[key.person])
 
     def may_use(self, caller: Caller, model_id: str) -> bool:
         """Whether a caller may use a model now."""
         asking = self.asking(caller)
         return asking is not None and may_use(asking.directory, asking.key, model_id)
 
-    def require(self, caller: Caller | HubCaller) -> Asking:
+    def require(self, caller: Caller | HubCaller) -> DirectoryCaller:
         """Who a caller is now.
 
         Raises:

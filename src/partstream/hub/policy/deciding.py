@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from concurrent.futures import Future
 
-    from partstream.hub.hub import Asking
+    from partstream.hub.hub import DirectoryCaller
     from partstream.hub.policy.checking import CheckedResult
     from partstream.hub.policy.loading import PolicyFunctions
     from partstream.hub.store.values import LedgerRow
@@ -64,7 +64,7 @@ class HubPolicy:
         self._find_model = find_model
         self._threads = PolicyThreads(seconds)
 
-    async def before_request(self, asking: Asking, request: AnswerRequest) -> AnswerRequest:
+    async def before_request(self, asking: DirectoryCaller, request: AnswerRequest) -> AnswerRequest:
         """The request as the policy lets it go on.
 
         Raises:
@@ -164,7 +164,7 @@ def _copied(request: PolicyRequest) -> PolicyRequest:
     return replace(request, messages=copy.deepcopy(request.messages))
 
 
-def _described(asking: Asking, request: AnswerRequest, headers: Mapping[str, str]) -> PolicyRequest:
+def _described(asking: DirectoryCaller, request: AnswerRequest, headers: Mapping[str, str]) -> PolicyRequest:
     asked, client = request.asked, request.client
     return PolicyRequest(
         request_id=request.request_id,
