@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchmarks.hub_simulation.events import Events
-    from partstream.hub.store.engine import Question, Transaction
+    from partstream.hub.store.engine import Query, Transaction
 
 __all__ = ["DatabaseModel", "DatabaseUse", "SimulatedDatabase"]
 
@@ -97,7 +97,7 @@ class _Counted:
         found = self._work.locked(statement, parameters)
         return self._seen(found)
 
-    def rows_of(self, *questions: Question) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         for question in questions:
             if question.is_locking:
                 self._note_lock(question.statement, question.parameters)

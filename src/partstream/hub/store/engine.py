@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Access", "Engine", "Question", "Transaction", "places"]
+__all__ = ["Access", "Engine", "Query", "Transaction", "places"]
 
 Result = TypeVar("Result")
 
@@ -27,7 +27,7 @@ class Access(Enum):
     """Its effect is on the disk when it is over."""
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """A question to the tables.
 
     Attributes:
@@ -55,7 +55,7 @@ class Transaction(Protocol):
         """
         ...
 
-    def rows_of(self, *questions: Question) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         """The rows of several questions, asked one after the other, in the time of one."""
         ...
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.hub.budgets.windows import span_at
-from partstream.hub.store.engine import Question, places
+from partstream.hub.store.engine import Query, places
 from partstream.hub.store.values import SCARCE_SECONDS, GivenBack, Lease, LeaseGrant, Window
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ _UNANSWERED: Final = (
 _COUNTER: Final = "SELECT counter, is_gone FROM hub_workers WHERE name = ?"
 
 
-def held_by(worker: str) -> Question:
+def held_by(worker: str) -> Query:
     """Asks for all that a worker holds; for :func:`leases_in`."""
-    return Question(_LEASES, (worker,))
+    return Query(_LEASES, (worker,))
 
 
 def leases_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Lease]:
@@ -81,9 +81,9 @@ def leases_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Lease]:
     return {number: Lease(*held) for number, *held in rows}
 
 
-def pulse_windows(worker: str, ids: Collection[int]) -> Question:
+def pulse_windows(worker: str, ids: Collection[int]) -> Query:
     """Asks for windows, and for those with a recall that a worker has not answered; for :func:`windows_in`."""
-    return Question(_PULSE.format(places=places(len(ids)) or "NULL"), (*sorted(ids), worker))
+    return Query(_PULSE.format(places=places(len(ids)) or "NULL"), (*sorted(ids), worker))
 
 
 def windows_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
@@ -108,8 +108,8 @@ def locked_book(
 ) -> tuple[list[tuple[Any, ...]], dict[int, Window], dict[int, Lease]]:
     """A worker's counter and whether it is gone, windows, and all that the worker holds: locked in this order."""
     states, windows, leases = work.rows_of(
-        Question(_COUNTER, (worker,), is_locking=True),
-        Question(_WINDOWS.format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True),
+        Query(_COUNTER, (worker,), is_locking=True),
+        Query(_WINDOWS.format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True),
         held_by(worker),
     )
     return states, windows_in(windows), leases_in(leases)

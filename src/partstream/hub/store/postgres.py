@@ -24,7 +24,7 @@ from psycopg import conninfo, errors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.hub.store.engine import Question, Transaction
+    from partstream.hub.store.engine import Query, Transaction
 
 __all__ = ["PostgresEngine"]
 
@@ -233,7 +233,7 @@ class _PostgresTransaction:
     def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.rows(statement + _LOCKING, parameters)
 
-    def rows_of(self, *questions: Question) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         asked = [
             self._connection.execute(_ours(statement + _LOCKING * is_locking), tuple(parameters))
             for statement, parameters, is_locking in questions

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.hub.store.engine import Question, Transaction
+    from partstream.hub.store.engine import Query, Transaction
 
 __all__ = ["SqliteEngine"]
 
@@ -154,7 +154,7 @@ class _SqliteTransaction:
 
     locked = rows
 
-    def rows_of(self, *questions: Question) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         return [self.rows(question.statement, question.parameters) for question in questions]
 
     def run(self, statement: str, parameters: Sequence[object] = ()) -> None:

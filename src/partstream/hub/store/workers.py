@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.hub.store.engine import Question
+from partstream.hub.store.engine import Query
 from partstream.hub.store.leasing import held_by, leases_in, pulse_windows, windows_in
 from partstream.hub.store.settling import take_back
 from partstream.hub.store.values import Pulse, WorkerState
@@ -41,7 +41,7 @@ def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> Pulse
     if any(is_gone for (is_gone,) in known):
         take_back(work, worker)
     ((version, identity),), workers, found, leases = work.rows_of(
-        Question(_VERSION), Question(_WORKERS, (now - _SHOWN_SECONDS,)), pulse_windows(worker, windows), held_by(worker)
+        Query(_VERSION), Query(_WORKERS, (now - _SHOWN_SECONDS,)), pulse_windows(worker, windows), held_by(worker)
     )
     return Pulse(
         now,
