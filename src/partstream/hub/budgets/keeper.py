@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.hub.budgets.operations import Operation, Uploaded
     from partstream.hub.budgets.settings import WorkerSettings
     from partstream.hub.directory import BudgetRule, Directory
-    from partstream.hub.store.values import GivenBack, LeaseGrant, Pulse, Window
+    from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseGrant, Window
 
 __all__ = ["BudgetKeeper"]
 
@@ -306,7 +306,7 @@ class BudgetKeeper:
 
     # ---- results ----
 
-    def _pulsed(self, _: Heartbeat, pulse: Pulse, now: float) -> None:
+    def _pulsed(self, _: Heartbeat, pulse: HeartbeatResult, now: float) -> None:
         self._clock.answered(pulse.time, now)
         self._beat_at = now + self._settings.heartbeat_seconds
         self._counter = pulse.workers[self.worker].counter

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.hub.budgets.journal import JournalRow
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.store.store import HubStore
-    from partstream.hub.store.values import GivenBack, LeaseAsk, LeaseGrant, Pulse, Window
+    from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseAsk, LeaseGrant, Window
 
 __all__ = [
     "Adopt",
@@ -118,7 +118,7 @@ class Heartbeat:
     worker: str
     windows: tuple[int, ...] = ()
 
-    def run(self, tools: Tools) -> Pulse:
+    def run(self, tools: Tools) -> HeartbeatResult:
         """Carries it out."""
         return tools.store.heartbeat(self.worker, self.windows)
 

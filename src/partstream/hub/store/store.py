@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         Change,
         DirectoryRecord,
         GivenBack,
+        HeartbeatResult,
         JoinCode,
         LearnedBatch,
         LearnedRow,
         LeaseAsk,
         LeaseGrant,
         LedgerRow,
-        Pulse,
         Settled,
         Window,
     )
@@ -171,7 +171,7 @@ class HubStore:
 
     # ---- workers ----
 
-    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> Pulse:
+    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> HeartbeatResult:
         """Shows that a worker is alive, and brings what has changed. The first one makes it known.
 
         A worker whose leases were forfeited is alive again and holds again what was taken from it: for each window the

@@ -20,6 +20,7 @@ __all__ = [
     "Charge",
     "DirectoryRecord",
     "GivenBack",
+    "HeartbeatResult",
     "JoinCode",
     "LearnedBatch",
     "LearnedRow",
@@ -27,7 +28,6 @@ __all__ = [
     "LeaseAsk",
     "LeaseGrant",
     "LedgerRow",
-    "Pulse",
     "Settled",
     "Window",
     "WorkerState",
@@ -202,7 +202,7 @@ class WorkerState:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class HeartbeatResult:
     """What a heartbeat brings.
 
     Attributes:

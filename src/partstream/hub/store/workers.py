@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.hub.store.engine import Query
 from partstream.hub.store.leasing import held_by, leases_in, pulse_windows, windows_in
 from partstream.hub.store.settling import take_back
-from partstream.hub.store.values import Pulse, WorkerState
+from partstream.hub.store.values import HeartbeatResult, WorkerState
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,7 +30,7 @@ _SHOWN_SECONDS: Final = 86_400.0
 _VERSION: Final = "SELECT version, identity FROM hub_directory"
 
 
-def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> Pulse:
+def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> HeartbeatResult:
     """Shows that a worker is alive, and reads what has changed."""
     now = work.now()
     known = work.locked(_KNOWN, (worker,))
@@ -43,7 +43,7 @@ def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> Pulse
     ((version, identity),), workers, found, leases = work.rows_of(
         Query(_VERSION), Query(_WORKERS, (now - _SHOWN_SECONDS,)), pulse_windows(worker, windows), held_by(worker)
     )
-    return Pulse(
+    return HeartbeatResult(
         now,
         version,
         {
