@@ -23,7 +23,7 @@ from partstream.hub.directory import (
     Team,
 )
 from partstream.hub.directory_changes import DirectoryChange, EntryKind, Put, Remove, RevokeKey
-from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError, StoreUnusableError
+from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError, HubStoreUnusableError
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerContent, Charge, JoinCode, LeaseAsk, LedgerRow
 
@@ -242,7 +242,7 @@ def test_a_name_is_checked_before_it_reaches_the_database(name: str) -> None:
 
 def test_a_question_of_ones_own_cannot_change_anything(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
-    with pytest.raises(StoreUnusableError, match=r"attempt to write|ReadOnlySqlTransaction"):
+    with pytest.raises(HubStoreUnusableError, match=r"attempt to write|ReadOnlySqlTransaction"):
         hub_store.read("DELETE FROM hub_models RETURNING name")
     assert hub_store.read("SELECT name FROM hub_models WHERE name LIKE 'gpt%'") == [("gpt-5",)]
 

@@ -9,7 +9,7 @@ import pytest
 from hub.stores import HubDatabase
 from hub.test_leases import row
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.errors import StoreUnusableError
+from partstream.hub.store.errors import HubStoreUnusableError
 from partstream.hub.store.migrations import migrated
 from partstream.hub.store.schema import VERSIONS
 from partstream.hub.store.values import Charge, Lease, LeaseAsk
@@ -96,14 +96,14 @@ def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
 def test_tables_of_a_newer_version_are_left_alone(hub_database: HubDatabase) -> None:
     store = hub_database.migrated()
     hub_database.engine().run(lambda work: work.run("UPDATE hub_schema SET version = 99"))
-    with pytest.raises(StoreUnusableError, match="got tables of version 99, expected 3 or lower: update partstream"):
+    with pytest.raises(HubStoreUnusableError, match="got tables of version 99, expected 3 or lower: update partstream"):
         store.migrate()
 
 
 def test_an_upgrade_that_fails_leaves_everything_as_it_was(first_database: HubDatabase) -> None:
     engine = first_database.engine()
     engine.run(lambda work: work.run("CREATE TABLE hub_contents (mine TEXT)"))  # which the second version makes
-    with pytest.raises(StoreUnusableError):
+    with pytest.raises(HubStoreUnusableError):
         first_database.store().migrate()
     engine.run(lambda work: work.run("DROP TABLE hub_contents"))
     assert first_database.store().migrate() == 1
@@ -127,7 +127,7 @@ def test_a_file_that_is_no_database_is_refused_with_its_name_and_left_alone(tmp_
     path.write_text("not a database at all, but a text of some length " * 20)
     before = path.read_bytes()
     database = HubDatabase("sqlite", str(path))
-    with pytest.raises(StoreUnusableError, match=r"notes\.txt: got file is not a database, expected"):
+    with pytest.raises(HubStoreUnusableError, match=r"notes\.txt: got file is not a database, expected"):
         database.store().migrate()
     database.close()
     assert path.read_bytes() == before

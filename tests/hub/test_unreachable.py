@@ -14,7 +14,7 @@ from servers.postgres import PostgresServer
 
 from hub.stores import HubDatabase
 from hub.test_leases import RULE, row
-from partstream.hub.store.errors import DriverMissingError, StoreUnreachableError, StoreUnusableError
+from partstream.hub.store.errors import DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 from partstream.hub.store.opening import opened_store
 from partstream.hub.store.values import Charge, Lease, LeaseAsk
 
@@ -106,7 +106,7 @@ def test_an_administrator_reads_which_database_cannot_be_reached_and_why(
     ],
 )
 def test_a_password_is_in_no_error(address: str) -> None:
-    with pytest.raises((StoreUnreachableError, StoreUnusableError)) as raised:
+    with pytest.raises((StoreUnreachableError, HubStoreUnusableError)) as raised:
         opened_store(address).migrate()
     error: BaseException | None = raised.value
     while error is not None:

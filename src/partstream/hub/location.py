@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.hub.store.errors import StoreUnusableError
+from partstream.hub.store.errors import HubStoreUnusableError
 from partstream.hub.store.opening import is_postgres
 from partstream.user_folders import DATA
 
@@ -40,9 +40,11 @@ def database_address(environment: Mapping[str, str]) -> str | Path:
     if is_postgres(given):
         return given
     if _NO_PATH.match(given):
-        raise StoreUnusableError(DATABASE_VARIABLE, "something else that looks like an address of Postgres", _EXPECTED)
+        raise HubStoreUnusableError(
+            DATABASE_VARIABLE, "something else that looks like an address of Postgres", _EXPECTED
+        )
     if "://" in given:
-        raise StoreUnusableError(
+        raise HubStoreUnusableError(
             DATABASE_VARIABLE, f"an address that begins with {given.partition('://')[0][:20]}://", _EXPECTED
         )
     return Path(given).expanduser()
@@ -62,7 +64,7 @@ def tables_version(store: HubStore, address: str | Path) -> int:
         return 0
     try:
         ((version,),) = store.read("SELECT version FROM hub_schema")
-    except StoreUnusableError:
+    except HubStoreUnusableError:
         return 0
     return int(version)
 

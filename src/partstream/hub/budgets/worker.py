@@ -28,7 +28,7 @@ from partstream.hub.budgets.keeper import BudgetKeeper
 from partstream.hub.budgets.operations import Heartbeat, ReadDirectory, Tools, Upload
 from partstream.hub.budgets.reservation import Reservation
 from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.store.errors import StoreError, StoreUnreachableError, StoreUnusableError
+from partstream.hub.store.errors import HubStoreUnusableError, StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -365,7 +365,7 @@ class HubWorker:
             self._keeper.postponed(operation, _JOURNAL_RETRY, self._clock())
         except StoreUnreachableError as error:
             self._failed(operation, error)
-        except StoreUnusableError as error:
+        except HubStoreUnusableError as error:
             self._failed(operation, error)
         except Exception as error:
             _logger.exception("an operation on the hub's database failed: %s", type(operation).__name__)

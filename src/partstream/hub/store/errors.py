@@ -9,9 +9,9 @@ __all__ = [
     "DirectoryChangedError",
     "DirectoryConflictError",
     "DriverMissingError",
+    "HubStoreUnusableError",
     "StoreError",
     "StoreUnreachableError",
-    "StoreUnusableError",
 ]
 
 
@@ -33,7 +33,7 @@ class StoreUnreachableError(StoreError):
         self.retry_after = retry_after
 
 
-class StoreUnusableError(StoreError, CallerError):
+class HubStoreUnusableError(StoreError, CallerError):
     """The database is there and cannot be used as it is.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.hub.store.errors import StoreUnusableError
+from partstream.hub.store.errors import HubStoreUnusableError
 from partstream.hub.store.schema import VERSIONS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
     def migrate(work: Transaction) -> int:
         version = _version(engine, work)
         if version > len(VERSIONS):
-            raise StoreUnusableError(
+            raise HubStoreUnusableError(
                 engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
             )
         for statements in VERSIONS[version:up_to]:

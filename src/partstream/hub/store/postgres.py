@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.hub.store.connection_faults import fault_of_connecting
 from partstream.hub.store.engine import Access
-from partstream.hub.store.errors import DriverMissingError, StoreUnreachableError, StoreUnusableError
+from partstream.hub.store.errors import DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 from partstream.json_codec import dumps
 
 try:
@@ -172,15 +172,15 @@ class PostgresEngine:
 
     def _explained(
         self, error: psycopg.Error, access: Access, known: str | None = None
-    ) -> StoreUnreachableError | StoreUnusableError:
+    ) -> StoreUnreachableError | HubStoreUnusableError:
         """An error of the driver in our words: its own may hold values, and the address with its password."""
         reason = type(error).__name__ if error.sqlstate is None else f"{type(error).__name__} ({error.sqlstate})"
         if isinstance(error, _UNUSABLE):
-            return StoreUnusableError(self.where, reason, "a database whose tables were made by partstream hub init")
+            return HubStoreUnusableError(self.where, reason, "a database whose tables were made by partstream hub init")
         # A server that takes no writes is a stand-by, in whose place another has come: the next connection finds that.
         is_standby = isinstance(error, errors.ReadOnlySqlTransaction) and access is not Access.READ
         if not (is_standby or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
-            return StoreUnusableError(self.where, reason, "a database that takes the statements of this version")
+            return HubStoreUnusableError(self.where, reason, "a database that takes the statements of this version")
         self._disconnect()
         self._rest = min(max(self._rest * 2, _FIRST_REST), _LONGEST_REST)
         self._rests_until = time.monotonic() + self._rest
@@ -280,7 +280,7 @@ def _shown(address: str) -> str:
     try:
         parts = conninfo.conninfo_to_dict(address)
     except psycopg.Error:
-        raise StoreUnusableError(
+        raise HubStoreUnusableError(
             "the address of the hub's database", "none of Postgres", "postgresql://USER@HOST/DATABASE"
         ) from None
     host, port, name = (str(parts.get(one) or "") for one in ("host", "port", "dbname"))

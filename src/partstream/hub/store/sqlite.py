@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.hub.store.engine import Access, places
-from partstream.hub.store.errors import StoreUnreachableError, StoreUnusableError
+from partstream.hub.store.errors import HubStoreUnusableError, StoreUnreachableError
 from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
@@ -133,13 +133,13 @@ class SqliteEngine:
                 use_write_ahead_log(connection, _BUSY_SECONDS)
         return connection
 
-    def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | StoreUnusableError:
+    def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
         """An error of SQLite in our words; its own hold names of tables and columns, and no value."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _UNREACHABLE:
             return StoreUnreachableError(str(error), _RETRY_AFTER)
         reason = getattr(error, "strerror", None) or str(error)
-        return StoreUnusableError(self.where, reason, "a database of a hub that can be read and written")
+        return HubStoreUnusableError(self.where, reason, "a database of a hub that can be read and written")
 
 
 class _SqliteTransaction:
