@@ -12,7 +12,7 @@ from partstream.hub.store.values import SCARCE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
-    from partstream.hub.budgets.book import Hold
+    from partstream.hub.budgets.book import WindowLease
     from partstream.hub.budgets.needs import Need
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import LeaseGrant, Window
@@ -147,7 +147,7 @@ class WindowView:
         if grant.window.leased <= grant.held:
             self.proven_at = began
 
-    def refusal(self, least: int, hold: Hold, retry_after: float) -> BudgetError:
+    def refusal(self, least: int, hold: WindowLease, retry_after: float) -> BudgetError:
         """Why an answer is refused that nothing could be leased for.
 
         Args:

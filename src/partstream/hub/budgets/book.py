@@ -21,11 +21,11 @@ from partstream.hub.budgets.sizes import LEASE_SECONDS, Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Hold", "LeaseBook"]
+__all__ = ["LeaseBook", "WindowLease"]
 
 
 @dataclass(slots=True)
-class Hold:
+class WindowLease:
     """What a worker holds of one window, in nanodollars or tokens.
 
     Attributes:
@@ -65,18 +65,18 @@ class LeaseBook:
 
     def __init__(self, lease_seconds: float = LEASE_SECONDS) -> None:
         self._lease_seconds = lease_seconds
-        self._holds: dict[int, Hold] = {}
+        self._holds: dict[int, WindowLease] = {}
 
     def __contains__(self, window: object) -> bool:
         return window in self._holds
 
-    def __iter__(self) -> Iterator[tuple[int, Hold]]:
+    def __iter__(self) -> Iterator[tuple[int, WindowLease]]:
         return iter(tuple(self._holds.items()))
 
-    def hold(self, window: int) -> Hold:
+    def hold(self, window: int) -> WindowLease:
         """What is held of a window; an empty hold is begun for one that is not known."""
         if (hold := self._holds.get(window)) is None:
-            hold = self._holds[window] = Hold(rate=Rate(self._lease_seconds))
+            hold = self._holds[window] = WindowLease(rate=Rate(self._lease_seconds))
         return hold
 
     def forget(self, window: int) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.hub.budgets.asking import Ask, WindowView
-    from partstream.hub.budgets.book import Hold
+    from partstream.hub.budgets.book import WindowLease
     from partstream.hub.budgets.holdings import Holdings
 
 __all__ = ["lease_asks"]
@@ -71,7 +71,9 @@ def _may_renew(view: WindowView | None, now: float) -> bool:
     return view is not None and now >= view.renew_at
 
 
-def _ask(hold: Hold, view: WindowView, parts: Sequence[AnswerPart], target: int, workers: int, now: float) -> LeaseAsk:
+def _ask(
+    hold: WindowLease, view: WindowView, parts: Sequence[AnswerPart], target: int, workers: int, now: float
+) -> LeaseAsk:
     """What to ask of one window: what is missing, and beside that enough for a few seconds unless it is scarce.
 
     Args:
