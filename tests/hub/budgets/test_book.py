@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.budgets.book import LeaseBook
+from partstream.hub.budgets.book import LeaseTable
 
 
-def book_of(**held: int) -> LeaseBook:
-    book = LeaseBook()
+def book_of(**held: int) -> LeaseTable:
+    book = LeaseTable()
     book.leased({int(name[1:]): amount for name, amount in held.items()})
     return book
 

@@ -2,7 +2,7 @@
 
 For each window `held` is what the database says that this worker has leased. Of it `reserved` belongs to answers that
 run, and `unsettled` to answers that have ended and whose rows the database has not confirmed. The rest is free. Only
-:meth:`LeaseBook.reserve` takes of what is free, and never more than there is; nothing is awaited between looking and
+:meth:`LeaseTable.reserve` takes of what is free, and never more than there is; nothing is awaited between looking and
 taking. So what a worker has admitted never exceeds what it has leased, and the database sees to it that
 `spent + leased <= limit`.
 
@@ -21,7 +21,7 @@ from partstream.hub.budgets.sizes import LEASE_SECONDS, Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["LeaseBook", "WindowLease"]
+__all__ = ["LeaseTable", "WindowLease"]
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class WindowLease:
         return not (self.held or self.reserved or self.unsettled)
 
 
-class LeaseBook:
+class LeaseTable:
     """What one worker holds of all windows, by the windows' ids.
 
     Args:

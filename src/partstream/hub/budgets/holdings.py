@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.hub.budgets.asking import Granted, WindowView
-from partstream.hub.budgets.book import LeaseBook
+from partstream.hub.budgets.book import LeaseTable
 from partstream.hub.budgets.sizes import is_low
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Holdings:
     """
 
     def __init__(self, settings: WorkerSettings, clock: DatabaseClock) -> None:
-        self.book = LeaseBook(settings.lease_seconds)
+        self.book = LeaseTable(settings.lease_seconds)
         self.views: dict[int, WindowView] = {}
         self.current: dict[str, int] = {}
         self.to_open: dict[str, BudgetRule] = {}

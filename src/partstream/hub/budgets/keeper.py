@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.hub.budgets.asking import Granted, Outcome
-    from partstream.hub.budgets.book import LeaseBook
+    from partstream.hub.budgets.book import LeaseTable
     from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.operations import Operation, Uploaded
     from partstream.hub.budgets.settings import WorkerSettings
@@ -95,7 +95,7 @@ class BudgetKeeper:
         self._tidy_at = now
 
     @property
-    def book(self) -> LeaseBook:
+    def book(self) -> LeaseTable:
         """What the worker holds."""
         return self._holdings.book
 
