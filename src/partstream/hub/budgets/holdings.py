@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import Lease, Window
 
-__all__ = ["DatabaseClock", "Holdings"]
+__all__ = ["DatabaseClock", "WindowLeases"]
 
 
 class DatabaseClock:
@@ -53,7 +53,7 @@ class DatabaseClock:
         return self.is_connected and window.ends_at is not None and now + self.ahead >= window.ends_at
 
 
-class Holdings:
+class WindowLeases:
     """What a worker holds, window by window, and which of them need a transaction.
 
     Args:

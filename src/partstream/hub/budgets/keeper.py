@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.hub.budgets.asking import Ask
-from partstream.hub.budgets.holdings import DatabaseClock, Holdings
+from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
 from partstream.hub.budgets.leasing import lease_asks
 from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.budgets.operations import (
@@ -79,7 +79,7 @@ class BudgetKeeper:
         self.live_workers = 1
         self._settings = settings
         self._clock = DatabaseClock(now)
-        self._holdings = Holdings(settings, self._clock)
+        self._holdings = WindowLeases(settings, self._clock)
         self._waiting = WaitingAnswers(self._holdings, settings, self._clock)
         self._liveness = Liveness(worker, 2 * settings.heartbeat_seconds)
         self._alive_seconds = min(_ALIVE, settings.silent_seconds)

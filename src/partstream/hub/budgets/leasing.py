@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from partstream.hub.budgets.asking import Ask, WindowView
     from partstream.hub.budgets.book import WindowLease
-    from partstream.hub.budgets.holdings import Holdings
+    from partstream.hub.budgets.holdings import WindowLeases
 
 __all__ = ["lease_asks"]
 
 
-def lease_asks(holdings: Holdings, waiting: Iterable[Ask], workers: int, now: float) -> tuple[LeaseAsk, ...]:
+def lease_asks(holdings: WindowLeases, waiting: Iterable[Ask], workers: int, now: float) -> tuple[LeaseAsk, ...]:
     """What to ask the database for; the windows of which little is free are looked at once.
 
     Args:
@@ -49,7 +49,7 @@ def lease_asks(holdings: Holdings, waiting: Iterable[Ask], workers: int, now: fl
     return tuple(ask for ask in asks if ask.amount + ask.surplus > 0)
 
 
-def _askable(holdings: Holdings, ask: Ask, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
+def _askable(holdings: WindowLeases, ask: Ask, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
     """What an answer needs of each window, and whether that is missing here; nothing if a window cannot be asked now.
 
     An answer asks for all that it lacks at once: what it got of one budget would lie idle while it waits for another.

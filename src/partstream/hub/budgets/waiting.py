@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from partstream.hub.budgets.asking import Ask, Outcome, WindowView
-    from partstream.hub.budgets.holdings import DatabaseClock, Holdings
+    from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
     from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.settings import WorkerSettings
 
@@ -40,7 +40,7 @@ class WaitingAnswers:
         clock: Whether the database answers.
     """
 
-    def __init__(self, holdings: Holdings, settings: WorkerSettings, clock: DatabaseClock) -> None:
+    def __init__(self, holdings: WindowLeases, settings: WorkerSettings, clock: DatabaseClock) -> None:
         self._holdings = holdings
         self._settings = settings
         self._clock = clock
