@@ -1,4 +1,4 @@
-"""The workers of a simulated hub: the real decisions (`BudgetKeeper`), and a journal that outlives its process."""
+"""The workers of a simulated hub: the real decisions (`BudgetManager`), and a journal that outlives its process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from partstream.hub.budgets.asking import Granted
 from partstream.hub.budgets.journal import JournalRow
-from partstream.hub.budgets.keeper import BudgetKeeper
+from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import Tools, uploaded
 from partstream.hub.store.values import Charge, LedgerRow
 
@@ -138,7 +138,7 @@ class Worker:
         self._database = database
         self._clock = clock
         self._truth = truth
-        self._keeper = BudgetKeeper(name, settings, self._now())
+        self._keeper = BudgetManager(name, settings, self._now())
         self._tools = Tools(database.store, self.journal, disk)
         self._running: dict[str, _Running] = {}
         self._is_busy = False

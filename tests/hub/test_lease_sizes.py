@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.hub.budgets.asking import Granted
-from partstream.hub.budgets.keeper import BudgetKeeper
+from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.operations import TakeLease, Tools
 from partstream.hub.budgets.settings import WorkerSettings
@@ -60,7 +60,7 @@ def test_somebody_who_asks_seldom_waits_for_the_database_once_and_not_for_each_a
     now, leases = 0.0, 0
     store = opened_store(":memory:", lambda: 1_000_000.0 + now)
     store.migrate()
-    keeper, nothing = BudgetKeeper("w", WorkerSettings()), _NoJournals()
+    keeper, nothing = BudgetManager("w", WorkerSettings()), _NoJournals()
     tools = Tools(store, nothing, nothing)
     answered: list[Granted] = []
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from partstream.hub.budgets.asking import Granted, Outcome
 from partstream.hub.budgets.journal import Journal
-from partstream.hub.budgets.keeper import BudgetKeeper
+from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.operations import Adopt, Leave, Operation, Tools, Upload, uploaded
 from partstream.hub.budgets.settings import WorkerSettings
@@ -51,7 +51,7 @@ class Answer:
 class VirtualWorker:
     """One worker: the real keeper and a journal in memory."""
 
-    keeper: BudgetKeeper
+    keeper: BudgetManager
     journal: Journal
     seconds_ahead: float
     answers: list[Answer] = field(default_factory=list)
@@ -95,7 +95,7 @@ class VirtualHub:
         ahead = 2.0 * len(self.workers)
         journal = Journal(None, name)
         self._opened.callback(journal.close)
-        worker = VirtualWorker(BudgetKeeper(name, settings, self.now + ahead), journal, ahead)
+        worker = VirtualWorker(BudgetManager(name, settings, self.now + ahead), journal, ahead)
         self.workers.append(worker)
         return worker
 

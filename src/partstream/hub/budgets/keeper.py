@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseGrant, Window
 
-__all__ = ["BudgetKeeper"]
+__all__ = ["BudgetManager"]
 
 _POLL: Final = 0.1
 _POLL_PER_WORKER: Final = 0.005
@@ -57,7 +57,7 @@ _ALIVE: Final = 5.0
 """The seconds of silence after which a worker does not count for the sizes of leases, nor for busy."""
 
 
-class BudgetKeeper:
+class BudgetManager:
     """All that one worker decides about its budgets.
 
     Args:

@@ -1,6 +1,6 @@
 """One worker of a hub: its leases, its journal, its heartbeat.
 
-Everything is decided by :class:`~partstream.hub.budgets.keeper.BudgetKeeper`. This drives it: carries out one operation
+Everything is decided by :class:`~partstream.hub.budgets.keeper.BudgetManager`. This drives it: carries out one operation
 after the other in the one thread that uses the database, and keeps the journal. Answers wait for that thread only when
 the worker has to lease more.
 """
@@ -24,7 +24,7 @@ from partstream.events import EventEmitter
 from partstream.hub.budgets.asking import Granted
 from partstream.hub.budgets.errors import BudgetsUnreachableError, JournalError
 from partstream.hub.budgets.journal_folder import JournalAdopter, JournalFolder
-from partstream.hub.budgets.keeper import BudgetKeeper
+from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import Heartbeat, ReadDirectory, Tools, Upload
 from partstream.hub.budgets.reservation import Reservation
 from partstream.hub.budgets.settings import WorkerSettings
@@ -90,7 +90,7 @@ class HubWorker:
         self._clock = clock
         self._folder = JournalFolder(folder)
         self._adopter = JournalAdopter(self._folder)
-        self._keeper = BudgetKeeper(self.name, self._settings, clock())
+        self._keeper = BudgetManager(self.name, self._settings, clock())
         self._owned: OwnedJournal | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
         self._changed: EventEmitter[Directory] = EventEmitter()
