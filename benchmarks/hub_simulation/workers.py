@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from benchmarks.hub_simulation.events import Events
     from benchmarks.hub_simulation.people import Prompt
     from benchmarks.hub_simulation.truth import Truth
-    from partstream.hub.budgets.asking import Ask, Outcome
+    from partstream.hub.budgets.asking import BudgetRequest, Outcome
     from partstream.hub.budgets.operations import Operation
     from partstream.hub.budgets.settings import WorkerSettings
     from partstream.hub.store.store import HubStore
@@ -154,7 +154,7 @@ class Worker:
     def live_workers(self) -> int:
         return self._keeper.live_workers
 
-    def ask(self, prompt: Prompt, decided: Callable[[Outcome, str], None]) -> Ask | None:
+    def ask(self, prompt: Prompt, decided: Callable[[Outcome, str], None]) -> BudgetRequest | None:
         """Asks for an answer; `decided` gets what has become of it, and the answer's id, at once or later."""
         self._numbers += 1
         answer_id = f"{self.name}-{self._numbers}"

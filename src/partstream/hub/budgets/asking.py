@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import LeaseGrant, Window
 
-__all__ = ["Ask", "Granted", "Outcome", "WindowView"]
+__all__ = ["BudgetRequest", "Granted", "Outcome", "WindowView"]
 
 _BUSY: Final = "other workers have not given back yet what they do not use"
 _BUSY_SECONDS: Final = 1.0
@@ -41,7 +41,7 @@ Outcome: TypeAlias = Granted | BudgetError
 
 
 @dataclass(slots=True, eq=False)
-class Ask:
+class BudgetRequest:
     """An answer that waits for its reservation.
 
     Attributes:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.budgets.asking import Ask
+from partstream.hub.budgets.asking import BudgetRequest
 from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
 from partstream.hub.budgets.leasing import lease_asks
 from partstream.hub.budgets.liveness import Liveness
@@ -124,7 +124,7 @@ class BudgetManager:
             return None
         return self._holdings.reserve(windows, {need.rule.id: need.amount for need in needs}, now)
 
-    def ask(self, needs: Sequence[Need], now: float, decided: Callable[[Outcome], None]) -> Ask:
+    def ask(self, needs: Sequence[Need], now: float, decided: Callable[[Outcome], None]) -> BudgetRequest:
         """Begins an answer: `decided` is told once what has become of it, now or later.
 
         Args:
@@ -132,11 +132,11 @@ class BudgetManager:
             now: The time.
             decided: Is called with the reservation, or with the error; must not fail.
         """
-        ask = Ask(tuple(needs), now, now + self._settings.wait_seconds, decided)
+        ask = BudgetRequest(tuple(needs), now, now + self._settings.wait_seconds, decided)
         self._waiting.add(ask, now)
         return ask
 
-    def withdraw(self, ask: Ask) -> None:
+    def withdraw(self, ask: BudgetRequest) -> None:
         """Forgets an answer that waits: nobody wants it any more."""
         self._waiting.remove(ask)
 

@@ -10,14 +10,16 @@ from partstream.hub.store.values import AnswerPart, LeaseAsk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.hub.budgets.asking import Ask, WindowView
+    from partstream.hub.budgets.asking import BudgetRequest, WindowView
     from partstream.hub.budgets.book import WindowLease
     from partstream.hub.budgets.holdings import WindowLeases
 
 __all__ = ["lease_asks"]
 
 
-def lease_asks(holdings: WindowLeases, waiting: Iterable[Ask], workers: int, now: float) -> tuple[LeaseAsk, ...]:
+def lease_asks(
+    holdings: WindowLeases, waiting: Iterable[BudgetRequest], workers: int, now: float
+) -> tuple[LeaseAsk, ...]:
     """What to ask the database for; the windows of which little is free are looked at once.
 
     Args:
@@ -49,7 +51,7 @@ def lease_asks(holdings: WindowLeases, waiting: Iterable[Ask], workers: int, now
     return tuple(ask for ask in asks if ask.amount + ask.surplus > 0)
 
 
-def _askable(holdings: WindowLeases, ask: Ask, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
+def _askable(holdings: WindowLeases, ask: BudgetRequest, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
     """What an answer needs of each window, and whether that is missing here; nothing if a window cannot be asked now.
 
     An answer asks for all that it lacks at once: what it got of one budget would lie idle while it waits for another.

@@ -18,7 +18,7 @@ from partstream.hub.store.values import SCARCE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from partstream.hub.budgets.asking import Ask, Outcome, WindowView
+    from partstream.hub.budgets.asking import BudgetRequest, Outcome, WindowView
     from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
     from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.settings import WorkerSettings
@@ -49,10 +49,10 @@ class WaitingAnswers:
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def __iter__(self) -> Iterator[Ask]:
+    def __iter__(self) -> Iterator[BudgetRequest]:
         return chain.from_iterable(queue.asks for queue in tuple(self._queues.values()))
 
-    def add(self, ask: Ask, now: float) -> None:
+    def add(self, ask: BudgetRequest, now: float) -> None:
         """Decides about a new answer, or lets it wait."""
         outcome = self._outcome(ask, {}, now)
         if outcome is not None:
@@ -63,7 +63,7 @@ class WaitingAnswers:
         targets = tuple(ask.targets())
         queue.smallest = [min(pair) for pair in zip(queue.smallest or targets, targets, strict=True)]
 
-    def remove(self, ask: Ask) -> None:
+    def remove(self, ask: BudgetRequest) -> None:
         """Forgets an answer that nobody wants any more."""
         key = tuple(rule for rule, _ in ask.rules)
         queue = self._queues.get(key)
@@ -140,7 +140,7 @@ class WaitingAnswers:
         for ask, outcome in decided:
             ask.decided(outcome)
 
-    def _outcome(self, ask: Ask, states: dict[str, _State | None], now: float) -> Outcome | None:
+    def _outcome(self, ask: BudgetRequest, states: dict[str, _State | None], now: float) -> Outcome | None:
         if self._holdings.is_closing:
             return BudgetsUnreachableError(_STOPPING, self._settings.heartbeat_seconds)
         found = [(need, self._state(rule, need, states, now)) for rule, need in ask.rules]
@@ -179,7 +179,7 @@ class WaitingAnswers:
             state.free = self._holdings.book.hold(state.view.window.id).free
         return granted
 
-    def _must_be_content(self, ask: Ask, needs: Sequence[tuple[Need, _State]], now: float) -> bool:
+    def _must_be_content(self, ask: BudgetRequest, needs: Sequence[tuple[Need, _State]], now: float) -> bool:
         """Whether the whole will not fit, or has been waited for long enough."""
         if not self._clock.is_connected or now >= ask.deadline:
             return True
@@ -189,7 +189,7 @@ class WaitingAnswers:
             for need, state in needs
         )
 
-    def _less(self, ask: Ask, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
+    def _less(self, ask: BudgetRequest, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
         """What becomes of an answer that is content with less."""
         short = [(need, state.view) for need, state in needs if need.least > state.free]
         if not short:
@@ -205,7 +205,7 @@ class WaitingAnswers:
         return view.refusal(need.least, self._holdings.book.hold(view.window.id), self._settings.silent_seconds)
 
     @staticmethod
-    def _has_tried_all(ask: Ask, need: Need, view: WindowView, now: float) -> bool:
+    def _has_tried_all(ask: BudgetRequest, need: Need, view: WindowView, now: float) -> bool:
         """Whether the least of a need was asked for when nothing was free anywhere, or waiting is over."""
         is_proven = view.proven_at >= ask.at
         if is_proven and need.least == need.amount:
@@ -230,7 +230,7 @@ class _Queue:
         seen: How everything was when each of them was last looked at.
     """
 
-    asks: list[Ask] = field(default_factory=list)
+    asks: list[BudgetRequest] = field(default_factory=list)
     smallest: list[int] = field(default_factory=list)
     seen: tuple[object, ...] | None = None
 
