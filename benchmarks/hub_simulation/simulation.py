@@ -14,7 +14,7 @@ from benchmarks.hub_simulation.events import Events
 from benchmarks.hub_simulation.people import Population, prompt_of
 from benchmarks.hub_simulation.truth import Truth
 from benchmarks.hub_simulation.workers import Clock, Disk, Worker
-from partstream.hub.budgets.asking import Granted
+from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.errors import BudgetSpentError
 from partstream.hub.budgets.settings import WorkerSettings
 
@@ -209,7 +209,7 @@ class _Simulation:
         tally, prompt = self.tally, asker.prompt
         self.truth.end_wait(asker.wait)
         tally.waits.append(self.events.now - asker.wait.at)
-        if isinstance(outcome, Granted):
+        if isinstance(outcome, BudgetGrant):
             tally.admitted += 1
             self._count("admitted")
             amounts = {need.rule.id: outcome.amounts[outcome.windows[need.rule.id]] for need in prompt.needs}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from partstream.hub.budgets.asking import Granted
+from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.journal import JournalRow
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import Tools, uploaded
@@ -165,7 +165,7 @@ class Worker:
             return None
 
         def told(outcome: Outcome) -> None:
-            if isinstance(outcome, Granted):
+            if isinstance(outcome, BudgetGrant):
                 self._begun(prompt, answer_id, outcome)
             decided(outcome, answer_id)
 
@@ -205,7 +205,7 @@ class Worker:
     def has_left(self) -> bool:
         return self._keeper.has_left
 
-    def _begun(self, prompt: Prompt, answer_id: str, granted: Granted) -> Granted:
+    def _begun(self, prompt: Prompt, answer_id: str, granted: BudgetGrant) -> BudgetGrant:
         amounts = granted.amounts
         cost = min([prompt.cost, *amounts.values()])
         now = self._now()

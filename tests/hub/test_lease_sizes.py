@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.budgets.asking import Granted
+from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.operations import TakeLease, Tools
@@ -62,7 +62,7 @@ def test_somebody_who_asks_seldom_waits_for_the_database_once_and_not_for_each_a
     store.migrate()
     keeper, nothing = BudgetManager("w", WorkerSettings()), _NoJournals()
     tools = Tools(store, nothing, nothing)
-    answered: list[Granted] = []
+    answered: list[BudgetGrant] = []
 
     def work() -> None:
         nonlocal leases
@@ -79,7 +79,7 @@ def test_somebody_who_asks_seldom_waits_for_the_database_once_and_not_for_each_a
         keeper.end(answered[-1].amounts, dict.fromkeys(answered[-1].amounts, 30), now)
         now += 4.0
         granted = keeper.try_reserve((need,), now)
-        assert isinstance(granted, Granted), "an answer waits for the database"
+        assert isinstance(granted, BudgetGrant), "an answer waits for the database"
         answered.append(granted)
         work()
     assert leases < 10

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from partstream.hub.budgets.asking import Granted, Outcome
+from partstream.hub.budgets.asking import BudgetGrant, Outcome
 from partstream.hub.budgets.journal import Journal
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.needs import Need
@@ -109,7 +109,7 @@ class VirtualHub:
         answer_id = f"a{self._number():04}"
 
         def decided(outcome: Outcome) -> None:
-            if not isinstance(outcome, Granted):
+            if not isinstance(outcome, BudgetGrant):
                 self.refused.append(outcome)
                 return
             answer = Answer(answer_id, dict(outcome.amounts), outcome.windows)

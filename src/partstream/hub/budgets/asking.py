@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import LeaseGrant, Window
 
-__all__ = ["BudgetRequest", "Granted", "Outcome", "WindowView"]
+__all__ = ["BudgetGrant", "BudgetRequest", "Outcome", "WindowView"]
 
 _BUSY: Final = "other workers have not given back yet what they do not use"
 _BUSY_SECONDS: Final = 1.0
@@ -25,7 +25,7 @@ _SILENT: Final = "a worker that does not answer holds what is missing"
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class BudgetGrant:
     """What is reserved for an answer.
 
     Attributes:
@@ -37,7 +37,7 @@ class Granted:
     windows: Mapping[str, int]
 
 
-Outcome: TypeAlias = Granted | BudgetError
+Outcome: TypeAlias = BudgetGrant | BudgetError
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.hub.budgets.asking import Granted, WindowView
+from partstream.hub.budgets.asking import BudgetGrant, WindowView
 from partstream.hub.budgets.book import LeaseTable
 from partstream.hub.budgets.sizes import is_low
 
@@ -95,13 +95,13 @@ class WindowLeases:
                 windows[need.rule.id] = number
         return windows if len(windows) == len(needs) else None
 
-    def reserve(self, windows: Mapping[str, int], amounts: Mapping[str, int], now: float) -> Granted | None:
+    def reserve(self, windows: Mapping[str, int], amounts: Mapping[str, int], now: float) -> BudgetGrant | None:
         """Reserves amounts, by the rule's id, all or nothing."""
         of_windows = {windows[rule]: amount for rule, amount in amounts.items()}
         if not self.book.reserve(of_windows, now):
             return None
         self._used(of_windows, now)
-        return Granted(of_windows, windows)
+        return BudgetGrant(of_windows, windows)
 
     def top_up(self, rule: BudgetRule, window: int, amount: int, now: float) -> int | None:
         """Reserves more for an answer that runs: of its window, or of the next one if that is over.

@@ -37,7 +37,7 @@ from partstream.hub.budgets.waiting import WaitingAnswers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.hub.budgets.asking import Granted, Outcome
+    from partstream.hub.budgets.asking import BudgetGrant, Outcome
     from partstream.hub.budgets.book import LeaseTable
     from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.operations import Operation, Uploaded
@@ -115,7 +115,7 @@ class BudgetManager:
 
     # ---- answers ----
 
-    def try_reserve(self, needs: Sequence[Need], now: float) -> Granted | None:
+    def try_reserve(self, needs: Sequence[Need], now: float) -> BudgetGrant | None:
         """What is reserved for an answer, from what the worker holds; None if that is not enough, or others wait."""
         if self._holdings.is_closing or self._waiting:
             return None

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.events import EventEmitter
-from partstream.hub.budgets.asking import Granted
+from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.errors import BudgetsUnreachableError, JournalError
 from partstream.hub.budgets.journal_folder import JournalAdopter, JournalFolder
 from partstream.hub.budgets.keeper import BudgetManager
@@ -243,7 +243,7 @@ class HubWorker:
             if outcome.done() and not outcome.cancelled():
                 self._take_back(outcome.result())
             raise
-        if isinstance(decided, Granted):
+        if isinstance(decided, BudgetGrant):
             return self._admitted(answer, needs, decided)
         raise decided
 
@@ -254,10 +254,10 @@ class HubWorker:
             outcome.set_result(decided)
 
     def _take_back(self, decided: Outcome) -> None:
-        if isinstance(decided, Granted):
+        if isinstance(decided, BudgetGrant):
             self.reduce(decided.amounts)
 
-    def _admitted(self, answer: LedgerRow, needs: Sequence[Need], granted: Granted) -> Reservation:
+    def _admitted(self, answer: LedgerRow, needs: Sequence[Need], granted: BudgetGrant) -> Reservation:
         """Enters a reservation into the journal: only now may the provider be asked."""
         reservation = Reservation(self, answer, needs, granted.windows, granted.amounts)
         try:
