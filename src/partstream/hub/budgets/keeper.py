@@ -22,13 +22,13 @@ from partstream.hub.budgets.leasing import lease_asks
 from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.budgets.operations import (
     Adopt,
-    AskRecall,
     Forfeit,
     GiveBack,
     Heartbeat,
     Leave,
     OpenWindows,
     ReadDirectory,
+    RequestRecall,
     TakeLease,
     Upload,
 )
@@ -229,7 +229,7 @@ class BudgetManager:
             ReadDirectory: self._directory_read,
             OpenWindows: self._opened,
             TakeLease: self._leased,
-            AskRecall: self._recalled,
+            RequestRecall: self._recalled,
             GiveBack: self._given_back,
             Upload: self._uploaded,
             Adopt: self._adopted,
@@ -281,7 +281,7 @@ class BudgetManager:
 
     def _to_recall(self, now: float) -> Operation | None:
         windows = self._waiting.recalls(now)
-        return AskRecall(windows) if windows else None
+        return RequestRecall(windows) if windows else None
 
     def _to_upload(self, now: float) -> Operation | None:
         is_due = now >= self._upload_at or self._rows >= self._settings.upload_rows
@@ -353,7 +353,7 @@ class BudgetManager:
             else:  # others took the worker for gone; its heartbeat shows that it is not
                 self._beat_at = now
 
-    def _recalled(self, operation: AskRecall, recalls: Mapping[int, int], now: float) -> None:
+    def _recalled(self, operation: RequestRecall, recalls: Mapping[int, int], now: float) -> None:
         for number in operation.windows:
             view = self._holdings.views[number]
             view.window = replace(view.window, recall=recalls[number])

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Adopt",
     "Adopter",
-    "AskRecall",
     "Forfeit",
     "GiveBack",
     "Heartbeat",
@@ -29,6 +28,7 @@ __all__ = [
     "OpenWindows",
     "Operation",
     "ReadDirectory",
+    "RequestRecall",
     "TakeLease",
     "Tools",
     "Upload",
@@ -158,7 +158,7 @@ class TakeLease:
 
 
 @dataclass(frozen=True, slots=True)
-class AskRecall:
+class RequestRecall:
     """Asks all workers for what they do not use; by window, the recall that was seen last."""
 
     windows: Mapping[int, int]
@@ -229,5 +229,5 @@ class Leave:
 
 
 Operation: TypeAlias = (
-    Heartbeat | ReadDirectory | OpenWindows | TakeLease | AskRecall | GiveBack | Upload | Forfeit | Adopt | Leave
+    Heartbeat | ReadDirectory | OpenWindows | TakeLease | RequestRecall | GiveBack | Upload | Forfeit | Adopt | Leave
 )
