@@ -119,7 +119,7 @@ def _scenario_row(what: str, one: Mapping[str, Any]) -> Sequence[str]:
 
 def _database_row(what: str, one: Mapping[str, Any]) -> Sequence[str]:
     done = one["transactions_a_second"]
-    recalls = done.get("RequestRecall", 0.0) + done.get("GiveBack", 0.0)
+    recalls = done.get("RequestRecall", 0.0) + done.get("ReturnLease", 0.0)
     return (
         what, f"{sum(done.values()):,.0f}", f"{done['TakeLease']:.0f}", f"{recalls:.1f}",
         f"{one['statements_a_second']:,.0f}", f"{one['rows_a_second']:,.0f}", f"{one['processors_busy']:.2f}",

@@ -23,12 +23,12 @@ from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.budgets.operations import (
     Adopt,
     Forfeit,
-    GiveBack,
     Heartbeat,
     Leave,
     OpenWindows,
     ReadDirectory,
     RequestRecall,
+    ReturnLease,
     TakeLease,
     Upload,
 )
@@ -230,7 +230,7 @@ class BudgetManager:
             OpenWindows: self._opened,
             TakeLease: self._leased,
             RequestRecall: self._recalled,
-            GiveBack: self._given_back,
+            ReturnLease: self._given_back,
             Upload: self._uploaded,
             Adopt: self._adopted,
             Leave: self._left,
@@ -273,7 +273,7 @@ class BudgetManager:
 
     def _to_give_back(self, now: float) -> Operation | None:
         amounts, recalls = self._holdings.returns(now)
-        return GiveBack(self.worker, self._counter, amounts, recalls) if amounts else None
+        return ReturnLease(self.worker, self._counter, amounts, recalls) if amounts else None
 
     def _to_lease(self, now: float) -> Operation | None:
         asks = lease_asks(self._holdings, self._waiting, self.live_workers, now)
@@ -361,7 +361,7 @@ class BudgetManager:
             view.lease_at = now + _POLL
             self._holdings.surplus.add(number)
 
-    def _given_back(self, operation: GiveBack, given: GivenBack, now: float) -> None:
+    def _given_back(self, operation: ReturnLease, given: GivenBack, now: float) -> None:
         if not given.is_done:
             self._beat_at = now
             return

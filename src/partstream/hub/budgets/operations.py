@@ -22,13 +22,13 @@ __all__ = [
     "Adopt",
     "Adopter",
     "Forfeit",
-    "GiveBack",
     "Heartbeat",
     "Leave",
     "OpenWindows",
     "Operation",
     "ReadDirectory",
     "RequestRecall",
+    "ReturnLease",
     "TakeLease",
     "Tools",
     "Upload",
@@ -169,7 +169,7 @@ class RequestRecall:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveBack:
+class ReturnLease:
     """Gives back what is not used, and answers recalls."""
 
     worker: str
@@ -229,5 +229,5 @@ class Leave:
 
 
 Operation: TypeAlias = (
-    Heartbeat | ReadDirectory | OpenWindows | TakeLease | RequestRecall | GiveBack | Upload | Forfeit | Adopt | Leave
+    Heartbeat | ReadDirectory | OpenWindows | TakeLease | RequestRecall | ReturnLease | Upload | Forfeit | Adopt | Leave
 )
