@@ -22,7 +22,7 @@ from partstream.hub.budgets.leasing import lease_asks
 from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.budgets.operations import (
     Adopt,
-    Forfeit,
+    ExpireLease,
     Heartbeat,
     Leave,
     OpenWindows,
@@ -291,7 +291,7 @@ class BudgetManager:
         for name, counter in self._liveness.silent(self._settings.silent_seconds):
             if self._forfeited.get(name) != counter:
                 self._forfeited[name] = counter
-                return Forfeit(name, counter)
+                return ExpireLease(name, counter)
         return None
 
     def _to_adopt(self, now: float) -> Operation | None:

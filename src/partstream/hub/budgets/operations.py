@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adopt",
     "Adopter",
-    "Forfeit",
+    "ExpireLease",
     "Heartbeat",
     "Leave",
     "OpenWindows",
@@ -195,7 +195,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Forfeit:
+class ExpireLease:
     """Takes what a silent worker holds as spent."""
 
     worker: str
@@ -229,5 +229,14 @@ class Leave:
 
 
 Operation: TypeAlias = (
-    Heartbeat | ReadDirectory | OpenWindows | TakeLease | RequestRecall | ReturnLease | Upload | Forfeit | Adopt | Leave
+    Heartbeat
+    | ReadDirectory
+    | OpenWindows
+    | TakeLease
+    | RequestRecall
+    | ReturnLease
+    | Upload
+    | ExpireLease
+    | Adopt
+    | Leave
 )
