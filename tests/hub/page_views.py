@@ -14,7 +14,7 @@ from partstream.hub.page.view import (
     Reader,
     WorkerState,
 )
-from partstream.hub.usage import NOTHING, By, Days, Groups, Sums, UsageGroup, UsageReport, added, days_until
+from partstream.hub.usage import NOTHING, Days, GroupBy, Groups, Sums, UsageGroup, UsageReport, added, days_until
 
 NOW = datetime(2026, 3, 13, 15, 9, 26, tzinfo=UTC).timestamp()
 DOLLAR = 10**9
@@ -37,7 +37,7 @@ def sums(scale: int, **changes: int) -> Sums:
 
 
 def groups(
-    by: By, names: tuple[str, ...], of_days: tuple[Sums, ...], *, person: str = "data-1", most: int = 10
+    by: GroupBy, names: tuple[str, ...], of_days: tuple[Sums, ...], *, person: str = "data-1", most: int = 10
 ) -> Groups:
     """All answers of some days, divided among names: to each a part, and what is left to the last."""
     shares = [len(names) - number for number in range(len(names))]
@@ -49,7 +49,7 @@ def groups(
             of_names.setdefault(name, []).append(part)
             left = left.minus(part)
         of_names.setdefault(names[-1], []).append(left)
-    within = (person, "codex") if by is By.SESSION else ()
+    within = (person, "codex") if by is GroupBy.SESSION else ()
     made = [
         UsageGroup(name, added(*days), NOW - 400 * place, within) for place, (name, days) in enumerate(of_names.items())
     ]
@@ -66,14 +66,14 @@ def report(days: int = 30, *, person: str | None = None, names: tuple[str, ...] 
         for number, day in enumerate(shown.names, 1)
     )
     columns = {
-        By.TEAM: ("platform", "research", ""),
-        By.PERSON: names,
-        By.MODEL: MODELS,
-        By.CLIENT: CLIENTS,
-        By.SESSION: tuple(f"019c-{number:04x}" for number in range(14)),
+        GroupBy.TEAM: ("platform", "research", ""),
+        GroupBy.PERSON: names,
+        GroupBy.MODEL: MODELS,
+        GroupBy.CLIENT: CLIENTS,
+        GroupBy.SESSION: tuple(f"019c-{number:04x}" for number in range(14)),
     }
     if person is not None:
-        columns = {by: values for by, values in columns.items() if by not in {By.TEAM, By.PERSON}}
+        columns = {by: values for by, values in columns.items() if by not in {GroupBy.TEAM, GroupBy.PERSON}}
     made = {by: groups(by, values, of_days, person=person or "data-1") for by, values in columns.items()}
     return UsageReport(shown, added(*of_days), of_days, made, person)
 

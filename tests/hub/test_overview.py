@@ -24,7 +24,7 @@ from partstream.hub.directory import (
 from partstream.hub.directory_changes import Put, RevokeKey
 from partstream.hub.overview import OWNER, overview, reader_of
 from partstream.hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
-from partstream.hub.usage import By
+from partstream.hub.usage import GroupBy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def test_an_admin_sees_everything(store: HubStore):
     for person in (None, "ben"):
         view = seen(store, person)
         assert (view.people, view.teams, view.usage.total.answers) == (2, 1, 2)
-        assert [one.name for one in view.usage.groups[By.PERSON].shown] == ["ana", "ben"]
+        assert [one.name for one in view.usage.groups[GroupBy.PERSON].shown] == ["ana", "ben"]
         assert {(one.name, one.is_live, one.budgets) for one in view.workers} == {("w1", True, 2), ("w2", True, 0)}
         assert view.database is not None
         assert (view.database.broken, view.database.ledger_since) == ((), NOW - 60)
@@ -122,8 +122,8 @@ def test_a_person_sees_only_what_is_the_persons(store: HubStore):
         (OwnerKind.TEAM, "core"), (OwnerKind.PERSON, "ana"), (OwnerKind.KEY, "ana"),
     }  # fmt: skip
     assert view.usage.total.answers == 1
-    assert set(view.usage.groups) == {By.MODEL, By.CLIENT, By.SESSION}
-    assert [one.name for one in view.usage.groups[By.SESSION].shown] == ["session of ana"]
+    assert set(view.usage.groups) == {GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION}
+    assert [one.name for one in view.usage.groups[GroupBy.SESSION].shown] == ["session of ana"]
     assert "ben" not in repr(view)
 
 

@@ -11,7 +11,7 @@ from inspector.browser import axe_findings, open_file
 from partstream.hub.directory import OwnerKind
 from partstream.hub.page.assembly import file_html
 from partstream.hub.page.view import ChangeRow, WorkerState
-from partstream.hub.usage import By
+from partstream.hub.usage import GroupBy
 from partstream.pages.policy import Hashes
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def _short_view() -> HubView:
 def _hostile_view() -> HubView:
     """A page on which people, teams, workers and clients have names that no check would let pass."""
     usage = report(3, names=NAMES)
-    people = usage.groups[By.PERSON]
-    groups = {by: replace(people, by=by) for by in (By.TEAM, By.PERSON, By.MODEL, By.CLIENT)}
+    people = usage.groups[GroupBy.PERSON]
+    groups = {by: replace(people, by=by) for by in (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT)}
     owner = OwnerKind.PERSON
     budgets = tuple(budget(owner, name, label=name, team=name, spent=10**9, reserved=10**9) for name in NAMES)
     workers = tuple(WorkerState(name, 0.0, 0.0, is_live=True, budgets=1) for name in NAMES)

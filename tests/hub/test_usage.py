@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from partstream.errors import UnexpectedValueError
 from partstream.hub.store.values import LedgerRow
-from partstream.hub.usage import NOTHING, By, Sums, added, days_until
+from partstream.hub.usage import NOTHING, GroupBy, Sums, added, days_until
 from partstream.hub.usage_query import read_usage
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from partstream.hub.usage import Days
 
 DAY = 86_400
-NAMES: dict[By, Callable[[LedgerRow], tuple[str, ...]]] = {
-    By.TEAM: lambda row: (row.team or "",),
-    By.PERSON: lambda row: (row.person,),
-    By.MODEL: lambda row: (row.model,),
-    By.CLIENT: lambda row: (row.client,),
-    By.SESSION: lambda row: (row.session or "", row.person, row.client),
-    By.PROVIDER: lambda row: (row.provider,),
-    By.KEY: lambda row: (row.key_id, row.person),
+NAMES: dict[GroupBy, Callable[[LedgerRow], tuple[str, ...]]] = {
+    GroupBy.TEAM: lambda row: (row.team or "",),
+    GroupBy.PERSON: lambda row: (row.person,),
+    GroupBy.MODEL: lambda row: (row.model,),
+    GroupBy.CLIENT: lambda row: (row.client,),
+    GroupBy.SESSION: lambda row: (row.session or "", row.person, row.client),
+    GroupBy.PROVIDER: lambda row: (row.provider,),
+    GroupBy.KEY: lambda row: (row.key_id, row.person),
 }
 ANSWER_IDS = count()
 WEEKS = count(1)
@@ -74,7 +74,7 @@ def sums_of(rows: Sequence[LedgerRow]) -> Sums:
     )
 
 
-def grouped(rows: Sequence[LedgerRow], by: By) -> dict[tuple[str, ...], Sums]:
+def grouped(rows: Sequence[LedgerRow], by: GroupBy) -> dict[tuple[str, ...], Sums]:
     """The sums of each group, added up one by one."""
     groups: dict[tuple[str, ...], list[LedgerRow]] = defaultdict(list)
     for row in rows:
@@ -95,7 +95,7 @@ def settled(store: HubStore, rows: Sequence[LedgerRow]) -> tuple[list[LedgerRow]
 @given(st.lists(ROWS, max_size=25))
 def test_the_sums_by_every_column_and_by_day_are_the_whole(hub_store: HubStore, rows: list[LedgerRow]):
     inside, days = settled(hub_store, rows)
-    report = read_usage(hub_store, days, By, most=None)
+    report = read_usage(hub_store, days, GroupBy, most=None)
     assert report.total == added(*report.of_days) == sums_of(inside)
     for by, groups in report.groups.items():
         assert groups.whole == report.total
@@ -112,7 +112,7 @@ def test_what_is_not_named_stands_together_and_days_are_divided_among_the_named(
     hub_store: HubStore, rows: list[LedgerRow]
 ):
     inside, days = settled(hub_store, rows)
-    report = read_usage(hub_store, days, By, most=2, stacked=2)
+    report = read_usage(hub_store, days, GroupBy, most=2, stacked=2)
     for by, groups in report.groups.items():
         all_groups = grouped(inside, by)
         assert groups.whole == report.total
@@ -132,10 +132,10 @@ def test_one_person_is_added_up_alone(hub_store: HubStore):
     ]
     hub_store.settle("w1", rows)
     days = days_until(3.0, 1, UTC, "UTC")
-    report = read_usage(hub_store, days, (By.MODEL, By.KEY), person="ana")
+    report = read_usage(hub_store, days, (GroupBy.MODEL, GroupBy.KEY), person="ana")
     assert report.total.nanodollars == 7
-    assert [(one.name, one.within) for one in report.groups[By.KEY].shown] == [("k1", ("ana",))]
-    assert report.groups[By.MODEL].shown[0].last_at == 0.0
+    assert [(one.name, one.within) for one in report.groups[GroupBy.KEY].shown] == [("k1", ("ana",))]
+    assert report.groups[GroupBy.MODEL].shown[0].last_at == 0.0
     assert read_usage(hub_store, days, (), person="' OR '1'='1").total == NOTHING
 
 
@@ -144,7 +144,7 @@ def test_an_answer_that_is_settled_twice_counts_once(hub_database: HubDatabase):
     row = LedgerRow("a", 0.0, "k1", "ana", None, "gpt-5", input_tokens=10, output_tokens=1, nanodollars=7)
     first.settle("w1", [row])
     second.settle("w2", [row])
-    assert read_usage(first, days_until(3.0, 1, UTC, "UTC"), By).total.answers == 1
+    assert read_usage(first, days_until(3.0, 1, UTC, "UTC"), GroupBy).total.answers == 1
 
 
 def test_a_day_is_one_of_the_time_zone_however_long_it_is():

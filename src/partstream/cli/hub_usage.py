@@ -16,7 +16,7 @@ from partstream.hub.directory import BudgetUnit
 from partstream.hub.overview import OWNER, overview, reader_of
 from partstream.hub.page.assembly import file_html
 from partstream.hub.page.words import percent
-from partstream.hub.usage import By, Sums, days_until
+from partstream.hub.usage import GroupBy, Sums, days_until
 from partstream.hub.usage_query import MOST_GROUPS, read_usage
 from partstream.json_codec import dumps
 from partstream.pages.policy import Hashes
@@ -33,7 +33,7 @@ __all__ = ["COMMANDS"]
 _DAY: Final = "day"
 _FILE: Final = "hub-usage.html"
 _NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
-_WITHIN: Final[Mapping[By, tuple[str, ...]]] = {By.SESSION: ("person", "client"), By.KEY: ("person",)}
+_WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person", "client"), GroupBy.KEY: ("person",)}
 
 
 class _Zone(click.ParamType[ZoneInfo]):
@@ -52,8 +52,8 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.command("usage", short_help="Show what answers took: by person, team, model, client, session or day.")
 @click.option(
     "--by",
-    type=click.Choice([*(one.value for one in By), _DAY]),
-    default=By.PERSON.value,
+    type=click.Choice([*(one.value for one in GroupBy), _DAY]),
+    default=GroupBy.PERSON.value,
     show_default=True,
     help="What the answers are added up by.",
 )
@@ -80,7 +80,7 @@ def usage(
     The rows add up to the last one, to the nanodollar. With --html, the same stands on a page with budgets, plots,
     workers and changes, or, with --person, on the page that this person sees. No prompt and no answer is in any of it.
     """
-    if page is not None and (as_json or by != By.PERSON.value):
+    if page is not None and (as_json or by != GroupBy.PERSON.value):
         raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
     with hub_database() as hub:
         if page is not None:
@@ -89,7 +89,7 @@ def usage(
         if person is not None and person not in hub.directory().people:
             # People who are gone stay in the ledger.
             click.echo(f"There is no person {shown_argument(person)} in the hub.", err=True)
-        column = None if by == _DAY else By(by)
+        column = None if by == _DAY else GroupBy(by)
         shown = days_until(hub.store.time(), days, zone, _zone_name(zone))
         columns = () if column is None else (column,)
         report = read_usage(hub.store, shown, columns, person=person, most=most, stacked=0)

@@ -12,7 +12,7 @@ from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.budgets.windows import span_at
 from partstream.hub.directory import BudgetUnit, Directory, OwnerKind
 from partstream.hub.page.view import BudgetState, ChangeRow, DatabaseState, HubView, Reader, WorkerState
-from partstream.hub.usage import By, days_until
+from partstream.hub.usage import GroupBy, days_until
 from partstream.hub.usage_query import read_usage
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ __all__ = ["OWNER", "overview", "reader_of"]
 OWNER: Final = Reader("", "", is_admin=True)
 """Whoever has the database itself."""
 
-_OF_ALL: Final = (By.TEAM, By.PERSON, By.MODEL, By.CLIENT, By.SESSION)
-_OF_PERSON: Final = (By.MODEL, By.CLIENT, By.SESSION)
+_OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
+_OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _MOST_CHANGES: Final = 50
 _SILENT_SECONDS: Final = 15.0
 """Without a heartbeat for so long, a worker is shown as silent."""

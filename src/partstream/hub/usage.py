@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_DAYS",
     "NOTHING",
-    "By",
     "Days",
+    "GroupBy",
     "Groups",
     "Sums",
     "UsageGroup",
@@ -35,7 +35,7 @@ MOST_DAYS: Final = 3660
 """The most days of one report."""
 
 
-class By(StrEnum):
+class GroupBy(StrEnum):
     """The columns of the ledger by which answers are added up."""
 
     TEAM = "team"
@@ -109,7 +109,7 @@ class Groups:
         days: What each of the first groups took each day, by name; a group without a row of days is among the others.
     """
 
-    by: By
+    by: GroupBy
     shown: tuple[UsageGroup, ...]
     others: Sums = NOTHING
     other_groups: int = 0
@@ -151,7 +151,7 @@ class UsageReport:
     days: Days
     total: Sums
     of_days: tuple[Sums, ...]
-    groups: Mapping[By, Groups]
+    groups: Mapping[GroupBy, Groups]
     person: str | None = None
 
 

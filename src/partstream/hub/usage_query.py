@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.usage import NOTHING, By, Groups, Sums, UsageGroup, UsageReport, added
+from partstream.hub.usage import NOTHING, GroupBy, Groups, Sums, UsageGroup, UsageReport, added
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,14 +22,14 @@ MOST_GROUPS: Final = 100
 STACKED: Final = 5
 """How many groups of a column a report has the days of."""
 
-_NAMES: Final[Mapping[By, tuple[str, ...]]] = {
-    By.TEAM: ("team",),
-    By.PERSON: ("person",),
-    By.MODEL: ("model",),
-    By.CLIENT: ("client",),
-    By.SESSION: ("session", "person", "client"),
-    By.PROVIDER: ("provider",),
-    By.KEY: ("key_id", "person"),
+_NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
+    GroupBy.TEAM: ("team",),
+    GroupBy.PERSON: ("person",),
+    GroupBy.MODEL: ("model",),
+    GroupBy.CLIENT: ("client",),
+    GroupBy.SESSION: ("session", "person", "client"),
+    GroupBy.PROVIDER: ("provider",),
+    GroupBy.KEY: ("key_id", "person"),
 }
 """What names a group of each column: its own name, and what it belongs to."""
 _MOST_NAMES: Final = 3
@@ -54,7 +54,7 @@ _LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"
 def read_usage(
     store: HubStore,
     days: Days,
-    by: Iterable[By],
+    by: Iterable[GroupBy],
     *,
     person: str | None = None,
     most: int | None = MOST_GROUPS,
@@ -84,7 +84,7 @@ class _Statement:
     Its rows are: what it is of, the number of the day or None, three names, the sums, the time of the last answer.
     """
 
-    def __init__(self, columns: Sequence[By], person: str | None, most: int | None, stacked: int) -> None:
+    def __init__(self, columns: Sequence[GroupBy], person: str | None, most: int | None, stacked: int) -> None:
         self._columns = columns
         self._person = person
         self._most = most
@@ -144,7 +144,7 @@ def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
     return f"SELECT '{kind}', {number}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
 
 
-def _report(days: Days, columns: Sequence[By], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
+def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
     of_days = [NOTHING] * len(days.names)
     groups: dict[str, list[UsageGroup]] = {by.value: [] for by in columns}
     counts: dict[str, int] = {}
@@ -159,14 +159,16 @@ def _report(days: Days, columns: Sequence[By], person: str | None, rows: Iterabl
         elif part == "days":
             stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
         else:
-            belongs = tuple(within[: len(_NAMES[By(kind)]) - 1])
+            belongs = tuple(within[: len(_NAMES[GroupBy(kind)]) - 1])
             groups[kind].append(UsageGroup(name, sums, last, belongs))
     total = added(*of_days)
     made = {by: _groups(by, total, groups[by.value], counts[by.value], stacks[by.value]) for by in columns}
     return UsageReport(days, total, tuple(of_days), made, person)
 
 
-def _groups(by: By, total: Sums, shown: list[UsageGroup], count: int, stacks: Mapping[str, Sequence[Sums]]) -> Groups:
+def _groups(
+    by: GroupBy, total: Sums, shown: list[UsageGroup], count: int, stacks: Mapping[str, Sequence[Sums]]
+) -> Groups:
     shown.sort(key=_order)
     others = total.minus(added(*(one.sums for one in shown)))
     stacked = tuple((one.name, tuple(stacks[one.name])) for one in shown if one.name in stacks)

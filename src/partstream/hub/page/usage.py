@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.page.words import ago, amount, count, money, money_tick, percent
-from partstream.hub.usage import By, added
+from partstream.hub.usage import GroupBy, added
 from partstream.pages.document import text
 from partstream.pages.plots import Column, Piece, bars
 from partstream.pages.tables import figure, table
@@ -27,17 +27,17 @@ _SERIES: Final = ("series-1", "series-2", "series-3", "series-4", "series-5", "s
 
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost", "share")
 _TITLES: Final = {
-    By.TEAM: ("teams", "Teams", "team"),
-    By.PERSON: ("people", "People", "person"),
-    By.MODEL: ("models", "Models", "model"),
-    By.CLIENT: ("clients", "Clients", "client"),
-    By.SESSION: ("sessions", "Sessions", "session"),
+    GroupBy.TEAM: ("teams", "Teams", "team"),
+    GroupBy.PERSON: ("people", "People", "person"),
+    GroupBy.MODEL: ("models", "Models", "model"),
+    GroupBy.CLIENT: ("clients", "Clients", "client"),
+    GroupBy.SESSION: ("sessions", "Sessions", "session"),
 }
 """The id, the title and the first column of each section."""
-_WITHIN: Final = {By.SESSION: ("person", "client")}
+_WITHIN: Final = {GroupBy.SESSION: ("person", "client")}
 """What else names a group: columns between the name and the numbers."""
 _OF_TEXT: Final = frozenset({"day", "team", "person", "model", "client", "session", "last answer"})
-_NAMELESS: Final = {By.SESSION: "no session named", By.CLIENT: "unknown client", By.TEAM: "no team"}
+_NAMELESS: Final = {GroupBy.SESSION: "no session named", GroupBy.CLIENT: "unknown client", GroupBy.TEAM: "no team"}
 
 
 def totals(report: UsageReport) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _section(groups: Groups, view: HubView) -> Iterator[str]:
     yield "</section>"
 
 
-def _row(by: By, group: UsageGroup, total: Sums, now: float) -> list[str]:
+def _row(by: GroupBy, group: UsageGroup, total: Sums, now: float) -> list[str]:
     shown = text(group.name) if group.name else f'<span class="quiet">{_NAMELESS.get(by, "none")}</span>'
     within = [f"<bdi>{text(one)}</bdi>" for one in group.within]
     last = "" if group.last_at is None else ago(group.last_at, now)
