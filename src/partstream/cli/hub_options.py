@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.hub.configuration import FIELDS, Fault, Form, read_entry
+from partstream.hub.configuration.faults import ConfigurationFault
+from partstream.hub.configuration.fields import FIELDS, Form
+from partstream.hub.configuration.reading import read_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.hub.configuration import Entry, EntryId, Field, Section
+    from partstream.hub.configuration.document import Entry, EntryId, Section
+    from partstream.hub.configuration.fields import Field
 
 __all__ = ["field_options", "given_fields", "read_fields"]
 
@@ -65,7 +68,7 @@ def read_fields(identity: EntryId, given: Mapping[str, Any], before: Entry | Non
     return entry
 
 
-def _said(section: Section, fault: Fault) -> str:
+def _said(section: Section, fault: ConfigurationFault) -> str:
     name, bracket, rest = fault.where.removeprefix(".").partition("[")
     name, _, inner = name.partition(".")
     option = FIELDS[section][name].option

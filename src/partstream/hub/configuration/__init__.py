@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from partstream.hub.configuration.document import Entry, EntryId, HubDocument, Section
-from partstream.hub.configuration.faults import Fault, UnusableHubFileError
+from partstream.hub.configuration.faults import ConfigurationFault, UnusableHubFileError
 from partstream.hub.configuration.fields import FIELDS, Field, Form
 from partstream.hub.configuration.forms import budget_changes, budget_rules, budgets_text, changes_of, document_of
 from partstream.hub.configuration.plan import Plan, Step, StepKind, plan_of
@@ -12,9 +12,9 @@ from partstream.hub.configuration.writing import written_hub_file, written_value
 
 __all__ = [
     "FIELDS",
+    "ConfigurationFault",
     "Entry",
     "EntryId",
-    "Fault",
     "Field",
     "Form",
     "HubDocument",

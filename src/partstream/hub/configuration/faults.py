@@ -11,14 +11,14 @@ from partstream.settings.errors import HIDDEN, KEY_IN_A_NAME, closest_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Fault", "FaultError", "UnusableHubFileError", "shown_value", "unknown_name"]
+__all__ = ["ConfigurationFault", "FaultError", "UnusableHubFileError", "shown_value", "unknown_name"]
 
 _LONGEST: Final = 60
 """Characters of a wrong value that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ConfigurationFault:
     """One fault.
 
     Attributes:
@@ -43,7 +43,7 @@ class FaultError(Exception):
     """
 
     def __init__(self, where: str, got: Any, expected: str) -> None:
-        self.fault = Fault(where, shown_value(got), expected)
+        self.fault = ConfigurationFault(where, shown_value(got), expected)
         super().__init__(str(self.fault))
 
 
@@ -55,7 +55,7 @@ class UnusableHubFileError(CallerError):
         faults: All faults that were found.
     """
 
-    def __init__(self, file: str, faults: Iterable[Fault]) -> None:
+    def __init__(self, file: str, faults: Iterable[ConfigurationFault]) -> None:
         self.file = file
         self.faults = tuple(faults)
         super().__init__("\n".join(f"{file}: {fault}" for fault in self.faults))
@@ -74,7 +74,7 @@ def shown_value(value: Any) -> str:
     return "nothing" if value is None else str(value)[:_LONGEST]
 
 
-def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> Fault:
+def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> ConfigurationFault:
     """The fault of a name that stands for nothing, with the one that is probably meant.
 
     Args:
@@ -87,4 +87,4 @@ def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> Faul
     close = closest_name(name, names)
     hint = f"; did you mean {close!r}?" if close else ""
     listed = f"one of the {what} {', '.join(names)}" if names else f"none: there are no {what}"
-    return Fault(where, shown_value(name), listed + hint)
+    return ConfigurationFault(where, shown_value(name), listed + hint)
