@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from partstream.hub.configuration import (
-    HubDocument,
-    Section,
-    budget_changes,
-    budget_rules,
-    changes_of,
-    document_of,
-    plan_of,
-)
+from partstream.hub.configuration.document import HubDocument, Section
+from partstream.hub.configuration.forms import budget_changes, budget_rules, changes_of, document_of
+from partstream.hub.configuration.plan import plan_of
 from partstream.hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, RateLimits
 from partstream.hub.directory_changes import Put, RevokeKey
 from partstream.hub.keys import new_code, new_key
@@ -22,7 +16,8 @@ from partstream.hub.store.values import JoinCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.hub.configuration import Entry, EntryId, Plan
+    from partstream.hub.configuration.document import Entry, EntryId
+    from partstream.hub.configuration.plan import ConfigurationPlan
     from partstream.hub.directory_changes import DirectoryChange
     from partstream.hub.store.store import HubStore
     from partstream.upstreams.secret import Secret
@@ -39,7 +34,7 @@ class PreparedPlan:
         directory: What there was.
     """
 
-    plan: Plan
+    plan: ConfigurationPlan
     directory: Directory
 
     @property

@@ -28,7 +28,7 @@ from partstream.hub.directory_changes import EntryKind, Put, Remove
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from partstream.hub.configuration.plan import Plan, Step
+    from partstream.hub.configuration.plan import ConfigurationPlan, Step
     from partstream.hub.directory import Directory
     from partstream.hub.directory_changes import DirectoryChange
 
@@ -51,7 +51,7 @@ def document_of(directory: Directory) -> HubDocument:
     return HubDocument({entry.id: entry for entry in entries}, frozenset(Section))
 
 
-def changes_of(plan: Plan, directory: Directory) -> Iterator[DirectoryChange]:
+def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
     """What carries a plan out, in order; for one transaction.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.configuration.document import Entry, EntryId, HubDocument
 
-__all__ = ["Plan", "Step", "StepKind", "plan_of"]
+__all__ = ["ConfigurationPlan", "Step", "StepKind", "plan_of"]
 
 
 class StepKind(StrEnum):
@@ -62,7 +62,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConfigurationPlan:
     """All steps, in the order in which they are carried out: what is named stands before what names it.
 
     Attributes:
@@ -88,7 +88,7 @@ class Plan:
         return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count) or "nothing to change"
 
 
-def plan_of(now: HubDocument, wanted: HubDocument) -> Plan:
+def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
     """The steps from one document to another.
 
     Args:
@@ -110,7 +110,7 @@ def plan_of(now: HubDocument, wanted: HubDocument) -> Plan:
         for step in _steps(now, wanted, section)
         if step.kind is StepKind.REMOVED
     ]
-    return Plan((*steps, *removed))
+    return ConfigurationPlan((*steps, *removed))
 
 
 def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
