@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.models.discovery import FetchResponse
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["ASKING_SECONDS", "JOIN_PATH", "Joined", "fetch_standing", "is_of_hub", "join"]
+__all__ = ["ASKING_SECONDS", "JOIN_PATH", "JoinResult", "fetch_standing", "is_of_hub", "join"]
 
 JOIN_PATH: Final = "/hub/v1/join"
 """Where a code is given for a key, below the address of a hub."""
@@ -48,7 +48,7 @@ _CODE_ADVICE: Final = "whoever runs the hub makes another link, each good once a
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinResult:
     """What a hub gives for a code.
 
     Attributes:
@@ -60,7 +60,7 @@ class Joined:
     person: str
 
 
-async def join(configuration: GatewayConfiguration, code: Secret) -> Joined:
+async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
     """Gives a join code for a key.
 
     Args:
@@ -139,7 +139,7 @@ def _document(response: FetchResponse, path: str) -> Any:
     raise UpstreamProtocolError(event_type=path, field=None, got="no JSON", expected="the document of a hub")
 
 
-def _joined(document: Any) -> Joined:
+def _joined(document: Any) -> JoinResult:
     """What a hub gives; an error names no value, because it may be a key."""
     if not isinstance(document, dict):
         raise _wrong("key", "no object", "an object with a key")
@@ -149,7 +149,7 @@ def _joined(document: Any) -> Joined:
         raise _wrong("key", "no key of a hub", "a text that begins with psk_")
     person = given.get("person")
     is_name = isinstance(person, str) and len(person) <= _MOST_NAME and person.isprintable()
-    return Joined(Secret(key), str(person) if is_name else "")
+    return JoinResult(Secret(key), str(person) if is_name else "")
 
 
 def _wrong(field: str, got: str, expected: str) -> UpstreamProtocolError:
