@@ -7,46 +7,50 @@ from typing import Final
 
 import click
 
-__all__ = ["COMMANDS", "command"]
+__all__ = ["SETUP_COMMANDS", "command"]
 
 COMMANDS: Final = {
-    "init": ("partstream.cli.hub_setup", "COMMANDS", "Make the database of a hub, or bring an older one up to date."),
-    "add": ("partstream.cli.hub_entries", "COMMANDS", "Add a team, a person or a model."),
-    "set": ("partstream.cli.hub_entries", "COMMANDS", "Change what a team, a person, a model or a key may do."),
-    "remove": ("partstream.cli.hub_entries", "COMMANDS", "Remove a team, a person or a model."),
-    "key": ("partstream.cli.hub_keys", "COMMANDS", "Make, list and revoke the keys of people."),
-    "invite": ("partstream.cli.hub_keys", "COMMANDS", "Print a link with which a person gets a key, once."),
-    "list": ("partstream.cli.hub_shown", "COMMANDS", "List teams, people and models."),
+    "init": (
+        "partstream.cli.hub_setup",
+        "SETUP_COMMANDS",
+        "Make the database of a hub, or bring an older one up to date.",
+    ),
+    "add": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Add a team, a person or a model."),
+    "set": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Change what a team, a person, a model or a key may do."),
+    "remove": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Remove a team, a person or a model."),
+    "key": ("partstream.cli.hub_keys", "SETUP_COMMANDS", "Make, list and revoke the keys of people."),
+    "invite": ("partstream.cli.hub_keys", "SETUP_COMMANDS", "Print a link with which a person gets a key, once."),
+    "list": ("partstream.cli.hub_shown", "SETUP_COMMANDS", "List teams, people and models."),
     "show": (
         "partstream.cli.hub_shown",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Show one team, person, model or key, with what is left of its budgets.",
     ),
     "usage": (
         "partstream.cli.hub_usage",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Show what answers took: by person, team, model, client, session or day.",
     ),
     "answers": (
         "partstream.cli.hub_answers",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Show single answers: who asked for what, when, and how it ended.",
     ),
     "page": (
         "partstream.cli.hub_page",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Open the page of a running hub: budgets, usage, workers, changes.",
     ),
-    "apply": ("partstream.cli.hub_files", "COMMANDS", "Make the hub what a file says; shows the plan before."),
+    "apply": ("partstream.cli.hub_files", "SETUP_COMMANDS", "Make the hub what a file says; shows the plan before."),
     "export": (
         "partstream.cli.hub_files",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Write what there is as a file that can be reviewed and applied.",
     ),
-    "changes": ("partstream.cli.hub_shown", "COMMANDS", "Show who changed what."),
+    "changes": ("partstream.cli.hub_shown", "SETUP_COMMANDS", "Show who changed what."),
     "check": (
         "partstream.cli.hub_setup",
-        "COMMANDS",
+        "SETUP_COMMANDS",
         "Look for what keeps people from asking, and for budgets that do not add up.",
     ),
 }

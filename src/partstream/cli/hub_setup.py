@@ -16,7 +16,7 @@ from partstream.json_codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["COMMANDS"]
+__all__ = ["SETUP_COMMANDS"]
 
 _NEXT: Final = """\
 Next:
@@ -67,4 +67,4 @@ def check(*, as_json: bool) -> None:
         sys.exit(ExitCode.FOUND)
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"init": init, "check": check}
+SETUP_COMMANDS: Final[Mapping[str, click.Command]] = {"init": init, "check": check}
