@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.directory import Directory
 
-__all__ = ["COMMANDS"]
+__all__ = ["ENTRY_COMMANDS"]
 
 _SECTIONS: Final = {"team": Section.TEAMS, "person": Section.PEOPLE, "model": Section.MODELS}
 _ADD_HELP: Final = {
@@ -188,4 +188,4 @@ for _kind, _section in _SECTIONS.items():
     _set_command(_kind, _section)
     _remove_command(_kind, _section)
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"add": add, "set": change, "remove": remove}
+ENTRY_COMMANDS: Final[Mapping[str, click.Command]] = {"add": add, "set": change, "remove": remove}
