@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partstream.hub.administration import PreparedPlan
     from partstream.hub.configuration.document import HubDocument
 
-__all__ = ["COMMANDS"]
+__all__ = ["FILE_COMMANDS"]
 
 _INPUT: Final = "-"
 
@@ -104,4 +104,4 @@ def _as_json(prepared: PreparedPlan, *, is_done: bool) -> dict[str, object]:
     return {"applied": is_done, "steps": steps}
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"apply": apply, "export": export}
+FILE_COMMANDS: Final[Mapping[str, click.Command]] = {"apply": apply, "export": export}
