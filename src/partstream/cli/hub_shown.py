@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.store.values import DirectoryRecord, Window
 
-__all__ = ["COMMANDS"]
+__all__ = ["LISTING_COMMANDS"]
 
 _EVERYTHING: Final = "all"
 _COLUMNS: Final = {
@@ -234,4 +234,4 @@ def _record(record: DirectoryRecord) -> dict[str, Any]:
     }
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"list": list_, "show": show, "changes": changes}
+LISTING_COMMANDS: Final[Mapping[str, click.Command]] = {"list": list_, "show": show, "changes": changes}
