@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.hub.administration import Administration
     from partstream.hub.usage import Groups, UsageReport
 
-__all__ = ["COMMANDS"]
+__all__ = ["USAGE_COMMANDS"]
 
 _DAY: Final = "day"
 _FILE: Final = "hub-usage.html"
@@ -195,4 +195,4 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
     }
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"usage": usage}
+USAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"usage": usage}
