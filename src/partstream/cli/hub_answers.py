@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.administration import Administration
 
-__all__ = ["COMMANDS"]
+__all__ = ["ANSWER_COMMANDS"]
 
 _FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
@@ -76,4 +76,4 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (time_text(row["time"]), row["answer_id"], row["person"], row["model"], *counts, mark + cost, ended)
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"answers": answers}
+ANSWER_COMMANDS: Final[Mapping[str, click.Command]] = {"answers": answers}
