@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.directory import Directory
 
-__all__ = ["COMMANDS"]
+__all__ = ["PAGE_COMMANDS"]
 
 _HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _FILE: Final = "hub-page.html"
@@ -84,4 +84,4 @@ def _open(link: str) -> None:
     webbrowser.open(path.absolute().as_uri())
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"page": page}
+PAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"page": page}
