@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.directory import Directory, Key, Person
 
-__all__ = ["COMMANDS"]
+__all__ = ["KEY_COMMANDS"]
 
 _HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RATES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
@@ -177,4 +177,4 @@ def _as_json(one: Key, now: float) -> dict[str, Any]:
     }
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"key": key, "invite": invite}
+KEY_COMMANDS: Final[Mapping[str, click.Command]] = {"key": key, "invite": invite}
