@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
-__all__ = ["WRITE_RESPONSE"]
+__all__ = ["WRITE_DATA_STREAM"]
 
 
 def _start(_asked: InboundRequest, reply: Reply) -> list[Chunk]:
@@ -93,7 +93,7 @@ _FORMS: Final = ChunkForms(
     end=_end,
 )
 
-WRITE_RESPONSE: Final = ResponseWriterSpec(
+WRITE_DATA_STREAM: Final = ResponseWriterSpec(
     open=partial(ChunkWriter, _FORMS),
     frame=write_line,
     document=no_document,
