@@ -13,7 +13,7 @@ __all__ = ["PROTOCOL"]
 PROTOCOL: Final = Protocol(
     name="ai-sdk",
     read_response=loaded("partstream.protocols.ai_sdk.dialects", "FULL_STREAM"),
-    write_response=loaded("partstream.protocols.ai_sdk.write_full_stream", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.ai_sdk.write_full_stream", "WRITE_FULL_STREAM"),
     framings=(JSON_LINES, SSE),
     has_chunks=True,
 )

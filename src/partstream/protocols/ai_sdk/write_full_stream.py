@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
-__all__ = ["WRITE_RESPONSE"]
+__all__ = ["WRITE_FULL_STREAM"]
 
 
 def _start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
@@ -74,7 +74,7 @@ _FORMS: Final = ChunkForms(
     end=_end,
 )
 
-WRITE_RESPONSE: Final = ResponseWriterSpec(
+WRITE_FULL_STREAM: Final = ResponseWriterSpec(
     open=partial(ChunkWriter, _FORMS),
     frame=lambda chunk: dumps(chunk) + b"\n",
     document=no_document,
