@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
-__all__ = ["WRITE_RESPONSE"]
+__all__ = ["WRITE_UI_STREAM"]
 
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
 
@@ -88,7 +88,7 @@ _FORMS: Final = ChunkForms(
     end=_end,
 )
 
-WRITE_RESPONSE: Final = ResponseWriterSpec(
+WRITE_UI_STREAM: Final = ResponseWriterSpec(
     open=partial(ChunkWriter, _FORMS),
     frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
     document=no_document,
