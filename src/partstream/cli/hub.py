@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-__all__ = ["SETUP_COMMANDS", "command"]
+__all__ = ["COMMANDS", "command"]
 
 COMMANDS: Final = {
     "init": (
@@ -15,39 +15,39 @@ COMMANDS: Final = {
         "SETUP_COMMANDS",
         "Make the database of a hub, or bring an older one up to date.",
     ),
-    "add": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Add a team, a person or a model."),
-    "set": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Change what a team, a person, a model or a key may do."),
-    "remove": ("partstream.cli.hub_entries", "SETUP_COMMANDS", "Remove a team, a person or a model."),
-    "key": ("partstream.cli.hub_keys", "SETUP_COMMANDS", "Make, list and revoke the keys of people."),
-    "invite": ("partstream.cli.hub_keys", "SETUP_COMMANDS", "Print a link with which a person gets a key, once."),
-    "list": ("partstream.cli.hub_shown", "SETUP_COMMANDS", "List teams, people and models."),
+    "add": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Add a team, a person or a model."),
+    "set": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Change what a team, a person, a model or a key may do."),
+    "remove": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
+    "key": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
+    "invite": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
+    "list": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "List teams, people and models."),
     "show": (
         "partstream.cli.hub_shown",
-        "SETUP_COMMANDS",
+        "LISTING_COMMANDS",
         "Show one team, person, model or key, with what is left of its budgets.",
     ),
     "usage": (
         "partstream.cli.hub_usage",
-        "SETUP_COMMANDS",
+        "USAGE_COMMANDS",
         "Show what answers took: by person, team, model, client, session or day.",
     ),
     "answers": (
         "partstream.cli.hub_answers",
-        "SETUP_COMMANDS",
+        "ANSWER_COMMANDS",
         "Show single answers: who asked for what, when, and how it ended.",
     ),
     "page": (
         "partstream.cli.hub_page",
-        "SETUP_COMMANDS",
+        "PAGE_COMMANDS",
         "Open the page of a running hub: budgets, usage, workers, changes.",
     ),
-    "apply": ("partstream.cli.hub_files", "SETUP_COMMANDS", "Make the hub what a file says; shows the plan before."),
+    "apply": ("partstream.cli.hub_files", "FILE_COMMANDS", "Make the hub what a file says; shows the plan before."),
     "export": (
         "partstream.cli.hub_files",
-        "SETUP_COMMANDS",
+        "FILE_COMMANDS",
         "Write what there is as a file that can be reviewed and applied.",
     ),
-    "changes": ("partstream.cli.hub_shown", "SETUP_COMMANDS", "Show who changed what."),
+    "changes": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "Show who changed what."),
     "check": (
         "partstream.cli.hub_setup",
         "SETUP_COMMANDS",

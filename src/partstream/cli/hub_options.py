@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.hub.configuration.faults import ConfigurationFault
 from partstream.hub.configuration.fields import FIELDS, Form
 from partstream.hub.configuration.reading import read_entry
 
 if TYPE_CHECKING:
+    from partstream.hub.configuration.faults import ConfigurationFault
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.hub.configuration.document import Entry, EntryId, Section

@@ -132,7 +132,7 @@ class OpenHub:
             UsageError: There is no hub.
             CallerError: The database cannot be used.
         """
-        from partstream.hub.location import database_address, shown_address, tables_version
+        from partstream.hub.location import database_address, shown_address, tables_version  # noqa: PLC0415
         from partstream.hub.store.errors import StoreUnreachableError  # noqa: PLC0415
         from partstream.hub.store.opening import opened_store  # noqa: PLC0415
 

@@ -173,7 +173,7 @@ def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
 
 
 _TARGETS: Final = {
-    Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make, so that the kit is its server",
+    Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make; the kit is its server",
     Provocation.SCRIPTED: "a file with `conformance(script)`",
 }
 """What has to be tested for a scenario that needs a certain way."""

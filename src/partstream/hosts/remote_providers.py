@@ -1,7 +1,7 @@
 """A provider on another machine as an ordinary provider: what passes between the two are values that can be pickled.
 
-Knows no engine: :class:`RemoteProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked, and
-whatever carries calls stands between them.
+Knows no engine: :class:`RemoteProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked,
+and whatever carries calls stands between them.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
 
 
 def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collection[str]], WireRequest]:
-    """Makes the function for :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's table."""
+    """Makes :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's table."""
 
     def change(request: WireRequest, names: Collection[str]) -> WireRequest:
         body: Mapping[str, Any] = request.body

@@ -149,7 +149,7 @@ def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
 
 
 def key_in_header(name: str) -> Callable[[str, KeyKind], Mapping[str, str]]:
-    """A function for :attr:`RequestWriterSpec.authorize` that puts the key itself into a header, such as `x-api-key`."""
+    """A function for :attr:`RequestWriterSpec.authorize` that puts the key into a header, such as `x-api-key`."""
     return lambda key, _kind: {name: key}
 
 

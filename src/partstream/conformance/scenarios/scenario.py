@@ -59,7 +59,10 @@ class Scenario:
     asks_upstream: bool = True
 
 
-ProbeFunction: TypeAlias = "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], Awaitable[Mapping[str, list[BrokenPromise]]]]"
+ProbeFunction: TypeAlias = (
+    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], "
+    "Awaitable[Mapping[str, list[BrokenPromise]]]]"
+)
 """Asks a provider something beside an answer, within so many seconds, and returns the findings against each promise."""
 
 

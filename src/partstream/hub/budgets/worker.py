@@ -1,8 +1,8 @@
 """One worker of a hub: its leases, its journal, its heartbeat.
 
-Everything is decided by :class:`~partstream.hub.budgets.keeper.BudgetManager`. This drives it: carries out one operation
-after the other in the one thread that uses the database, and keeps the journal. Answers wait for that thread only when
-the worker has to lease more.
+Everything is decided by :class:`~partstream.hub.budgets.keeper.BudgetManager`. This drives it: carries out one
+operation after the other in the one thread that uses the database, and keeps the journal. Answers wait for that thread
+only when the worker has to lease more.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
 
 
 _NO_LAST_TURN: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|3\.\d\d|[4-9]|\d\d).*")
-"""The models that refuse a trailing turn of their own: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
+"""The models that refuse a trailing model turn: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
 
 
 def _check_end(contents: Sequence[Mapping[str, Any]], model_id: str) -> None:
