@@ -10,10 +10,10 @@ from partstream.hub.configuration.fields import FIELDS, Form
 from partstream.hub.configuration.reading import read_entry
 
 if TYPE_CHECKING:
-    from partstream.hub.configuration.faults import ConfigurationFault
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.hub.configuration.document import Entry, EntryId, Section
+    from partstream.hub.configuration.faults import ConfigurationFault
     from partstream.hub.configuration.fields import Field
 
 __all__ = ["field_options", "given_fields", "read_fields"]

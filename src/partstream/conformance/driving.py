@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.testing.upstream import ReplayUpstream
 
-__all__ = ["TimeLimits", "Request", "drive", "upstream_replies"]
+__all__ = ["Request", "TimeLimits", "drive", "upstream_replies"]
 
 
 @dataclass(frozen=True, slots=True)
