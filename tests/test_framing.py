@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.framing import LineSplitter
+from partstream.codec.sse import LineSplitter
 
 pieces = st.lists(
     st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"bc", b"\xef", b"\xbb\xbf", b"\x0b", b"\x85"]), max_size=20

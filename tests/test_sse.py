@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from partstream.codec.sse import JSONLinesDecoder, SSEDecoder
 from partstream.errors import EventTooLargeError
-from partstream.sse import JSONLinesDecoder, SSEDecoder
 
 Events = list[tuple[bytes, bytes]]
 

@@ -8,7 +8,7 @@ import time
 from statistics import median
 
 from benchmarks.streams import one_large_event
-from partstream.sse import SSEDecoder
+from partstream.codec.sse import SSEDecoder
 
 _READ = 1460
 """What a TCP segment carries on Ethernet."""

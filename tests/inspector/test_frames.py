@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.codec.sse import SSEDecoder
 from partstream.inspector.frames import Frame, frames_of
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.registry import PROTOCOLS
-from partstream.sse import SSEDecoder
 from recordings import FOLDER
 
 if TYPE_CHECKING:
+    from partstream.codec.sse import ServerSentEvent
     from partstream.protocols.framings import Framing
-    from partstream.sse import ServerSentEvent
 
 FRAMINGS = {"strict": SSE, "lenient": LENIENT_SSE, "lines": JSON_LINES, "data": PROTOCOLS["ai-sdk-data"].framings[0]}
 BETWEEN = b" \t\r\n,[]\xef\xbb\xbf"

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.protocols.bare_json import BareJSONDecoder
-from partstream.sse import SSEDecoder
+from partstream.codec.sse import BareJSONDecoder, SSEDecoder
 
 DOCUMENT = {"a": 'b"}{[\\', "c": [{"d": [1, {}]}], "é": "😀"}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from partstream.codec.sse import JSONLinesDecoder, SSEDecoder
 from partstream.errors import (
     AdapterUsageError,
     EventTooLargeError,
@@ -22,7 +23,6 @@ from partstream.parts import TextPart
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.protocol import EndMark, MatchConfidence, Protocol, ResponseReaderSpec, Terminators
 from partstream.protocols.reader import StreamReader
-from partstream.sse import JSONLinesDecoder, SSEDecoder
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 
 START, END = sse([created(), delta("Hi")]), sse([terminal()])

@@ -1,6 +1,6 @@
 """The events of a stream as blocks of its bytes, with what a browser shows of each.
 
-Apart from :mod:`partstream.sse`, which reads what servers send wrong: a block here ends where a browser's does, at an
+Apart from :mod:`partstream.codec.sse`, which reads what servers send wrong: a block here ends where a browser's does, at an
 empty line (HTML Standard, section 9.2.6), and its bytes are known.
 """
 

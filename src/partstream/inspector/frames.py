@@ -15,9 +15,9 @@ from partstream.protocols.framings import SSE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
     from partstream.protocols.framings import Framing
-    from partstream.sse import ServerSentEvent
 
 __all__ = ["Frame", "frames_of"]
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.bundles.exchange import RecordedExchange
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError, UpstreamError
     from partstream.inspector.view_shapes import FramingName
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol
-    from partstream.sse import ServerSentEvent
 
 __all__ = ["CompletedPart", "ReadAnswer", "ReadEvent", "read_exchange"]
 

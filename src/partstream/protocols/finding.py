@@ -10,6 +10,7 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder
 from partstream.errors import (
     EmptyStreamError,
     EventTooLargeError,
@@ -19,10 +20,8 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
-from partstream.framing import DEFAULT_MAX_EVENT_SIZE
 from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.bare_json import BareJSONDecoder
 from partstream.protocols.begun_json import begun_object
 from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
 from partstream.protocols.foreign import name_of_stream
@@ -33,10 +32,10 @@ from partstream.protocols.registry import known_framings, loadable_protocols
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol, WireEvent
-    from partstream.sse import EventDecoder, ServerSentEvent
 
 __all__ = ["LOOKED_AT", "MOST_BEGUN", "WireFinder", "explanation"]
 

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.bare_json import BareJSONDecoder
-from partstream.sse import JSONLinesDecoder, SSEDecoder
+from partstream.codec.sse import BareJSONDecoder, JSONLinesDecoder, SSEDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.sse import EventDecoder
+    from partstream.codec.sse import EventDecoder
 
 __all__ = ["JSON_LINES", "LENIENT_SSE", "SSE", "Framing"]
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import refuse
+from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.json_codec import (
     DECODE_ERRORS,
@@ -30,17 +31,16 @@ from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, expl
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
-from partstream.sse import SHORT_EVENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.outputs import FastPath, ResponseStream, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import EndMark
     from partstream.protocols.registry import ProtocolName
-    from partstream.sse import ServerSentEvent
 
 __all__ = ["StreamReader"]
 

@@ -15,12 +15,12 @@ from partstream.protocols.reader import StreamReader
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.outputs import PausingStream, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol as WireProtocol
     from partstream.protocols.registry import ProtocolName
-    from partstream.sse import ServerSentEvent
 
 __all__ = ["DOCUMENT", "END_OF_BYTES", "FAILURE", "ReadStep", "Tap", "TappedReader"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.sse import SSEDecoder
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, Unmapped
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
-from partstream.sse import SSEDecoder
 from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:

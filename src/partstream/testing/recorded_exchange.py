@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.bundles.exchange import RecordedExchange
-    from partstream.sse import EventDecoder
+    from partstream.codec.sse import EventDecoder
     from partstream.testing.steps import Step
 
 __all__ = ["steps_of"]

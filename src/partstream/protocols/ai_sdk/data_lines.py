@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.framing import DEFAULT_MAX_EVENT_SIZE
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, JSONLinesDecoder
 from partstream.json_codec import dumps
-from partstream.sse import JSONLinesDecoder
 
 if TYPE_CHECKING:
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
     from partstream.protocols.ai_sdk.fields import Chunk
-    from partstream.sse import ServerSentEvent
 
 __all__ = ["CODES", "DataStreamDecoder", "write_line"]
 
@@ -52,7 +51,7 @@ _CODE_OF: Final = {kind: (code.encode(), name) for code, kind, name in _ROWS}
 
 
 class DataStreamDecoder:
-    """Turns bytes into chunks; an :class:`partstream.sse.EventDecoder`.
+    """Turns bytes into chunks; an :class:`partstream.codec.sse.EventDecoder`.
 
     Args:
         max_event_size: The most bytes that one line may have.

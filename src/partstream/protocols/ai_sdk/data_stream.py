@@ -9,7 +9,7 @@ from partstream.protocols.framings import Framing
 from partstream.protocols.protocol import Protocol, loaded
 
 if TYPE_CHECKING:
-    from partstream.sse import EventDecoder
+    from partstream.codec.sse import EventDecoder
 
 __all__ = ["PROTOCOL"]
 

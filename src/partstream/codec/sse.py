@@ -1,21 +1,120 @@
-"""Decodes bytes into server-sent events, by the algorithm of the WHATWG HTML standard; knows no protocol.
+"""Decodes event streams in which JSON stands bare, without `data:`; knows no protocol.
 
-https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
-
-Three intended differences: a last event without its blank line is still dispatched (real servers close the connection
-after it); data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because the answer of a
-model is never resumed. The events do not depend on how the bytes are split.
+Servers and proxies that were asked for a stream answer with one JSON document under the name of a stream, in one line
+or many, some with `data: [DONE]` appended; others send each event as a line of JSON. The standard ignores such lines,
+because it knows no field of their names (docs/wires/chat-completions.md#framing).
 """
 
 from __future__ import annotations
 
+import re
 from itertools import repeat
 from typing import Final, Protocol, TypeAlias
 
 from partstream.errors import EventTooLargeError
-from partstream.framing import DEFAULT_MAX_EVENT_SIZE, LineSplitter
 
-__all__ = ["SHORT_EVENT", "EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
+# ---- framing ----
+# Splits a stream of bytes into lines, in linear time and memory however the bytes arrive; knows no format.
+#
+# Lines end with LF, CR or CR LF, or with LF alone. An incomplete line grows in one buffer, and only what is new is
+# searched: scanning the tail again on every read made a 2 MB event in reads of 1,460 bytes three hundred times slower
+# than in one read. A list of the pieces would cost 90 bytes for each: `bytes.join` describes every piece in memory.
+
+DEFAULT_MAX_EVENT_SIZE: Final = 64 * 1024 * 1024
+"""The most bytes of an event. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
+
+_LINE_FEED: Final = 10
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class LineSplitter:
+    """Splits bytes into lines and drops a byte order mark at their start.
+
+    Args:
+        carriage_returns: Whether CR and CR LF end a line too; otherwise CR is a byte like any other.
+
+    Attributes:
+        pending_size: The number of bytes kept of an incomplete line.
+    """
+
+    __slots__ = ("_after_carriage_return", "_carriage_returns", "_head", "_pending", "pending_size")
+
+    def __init__(self, *, carriage_returns: bool = True) -> None:
+        self._carriage_returns = carriage_returns
+        self._pending = bytearray()
+        self._head: bytes | None = b""  # the first bytes, until it is known whether they are a byte order mark
+        self._after_carriage_return = False
+        self.pending_size = 0
+
+    @property
+    def at_border(self) -> bool:
+        """Whether the next byte starts a line, whatever that byte is."""
+        return not (self._pending or self._after_carriage_return) and self._head is None
+
+    def split(self, data: bytes) -> list[bytes]:
+        """Takes more bytes and returns the lines that are now complete, without their line ends."""
+        if self._head is not None:
+            data = self._without_byte_order_mark(data)
+        if self._after_carriage_return and data:
+            self._after_carriage_return = False
+            data = data.removeprefix(b"\n")
+        if not data:
+            return []
+        if self._pending:
+            self._keep(data)
+            if data.find(b"\n") < 0 and not (self._carriage_returns and data.find(b"\r") >= 0):
+                return []
+            data = bytes(self._pending)
+            self.drop_pending()
+        return self._lines(data)
+
+    def end(self) -> list[bytes]:
+        """Records that no more bytes come; returns the last line if it has no line end."""
+        head, self._head = self._head, None
+        if head:
+            self._keep(head)
+        line = bytes(self._pending)
+        self.drop_pending()
+        return [line] if line else []
+
+    def drop_pending(self) -> None:
+        """Drops the incomplete line."""
+        self._pending.clear()
+        self.pending_size = 0
+
+    def _lines(self, data: bytes) -> list[bytes]:
+        if not self._carriage_returns:
+            *lines, rest = data.split(b"\n")
+            self._keep(rest)
+            return lines
+        lines = data.splitlines()
+        if data[-1] == _CARRIAGE_RETURN:
+            self._after_carriage_return = True
+        elif data[-1] != _LINE_FEED:
+            self._keep(lines.pop())
+        return lines
+
+    def _keep(self, piece: bytes) -> None:
+        self._pending += piece
+        self.pending_size += len(piece)
+
+    def _without_byte_order_mark(self, data: bytes) -> bytes:
+        head = (self._head or b"") + data
+        if len(head) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(head):
+            self._head = head
+            return b""
+        self._head = None
+        return head.removeprefix(_BYTE_ORDER_MARK)
+
+
+# ---- sse ----
+# Decodes bytes into server-sent events, by the algorithm of the WHATWG HTML standard; knows no protocol.
+#
+# https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+#
+# Three intended differences: a last event without its blank line is still dispatched (real servers close the
+# connection after it); data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because
+# the answer of a model is never resumed. The events do not depend on how the bytes are split.
 
 SHORT_EVENT: Final = 512
 """Bytes. A shorter event has no room for what takes a reader long, such as hundreds of levels of brackets."""
@@ -254,3 +353,105 @@ class JSONLinesDecoder:
             self._splitter.drop_pending()
         self._at_border = self._splitter.at_border and self.error is None
         return events
+
+
+# ---- bare json ----
+
+_BEGINS: Final = re.compile(rb"[ \t]*(?=\{|\[DONE\])")
+"""What a value begins with: an object, or the mark of the end. Other words in brackets are no value."""
+_OPENS_LIST: Final = re.compile(rb"[ \t]*\[(?=[ \t]*(?:\{|\Z))")
+_MAY_BEGIN: Final = frozenset({b"{", b"[", b" ", b"\t"})
+"""What the line begins with where a value or a list begins."""
+_BETWEEN: Final = re.compile(rb"[ \t,]*")
+_BLANK: Final = re.compile(rb"[ \t]*\Z")
+_SIGNS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
+_STEP: Final = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_FIELDS: Final = (b"data:", b"event:", b"id:", b"retry:")
+
+
+class BareJSONDecoder(SSEDecoder):
+    """Decodes an event stream, and JSON values between its lines.
+
+    Each object in a list is a value, as Gemini's servers send them and errors (docs/wires/gemini.md#framing).
+
+    Args:
+        max_event_size: The most bytes that the lines of one event or value may have.
+    """
+
+    __slots__ = ("_depth", "_is_listed", "_value")
+
+    def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
+        super().__init__(max_event_size)
+        self._value: bytearray | None = None
+        self._depth = 0
+        self._is_listed = False  # whether a list is open, outside of its values
+
+    def end(self) -> list[ServerSentEvent]:
+        """Records that no more bytes come; returns the last event if its end is missing."""
+        events = super().end()
+        if self._value is not None and self.error is None:
+            events.append((b"", bytes(self._value)))
+        return events
+
+    def _line(self, line: bytes, events: list[ServerSentEvent]) -> None:
+        if self._value is None and not self._is_listed and line[:1] not in _MAY_BEGIN:  # nearly every line
+            super()._line(line, events)
+            return
+        if line.startswith(_FIELDS):
+            self._close()  # what seemed to be a value or a list never came to its end
+            self._is_listed = False
+        elif self._data is not None and line.startswith(b"{"):
+            super()._line(b"", events)  # an error behind an event that was not ended
+        place = 0
+        while self.error is None:
+            if self._value is None:
+                begin = None if self._data is not None else self._find_value(line, place)
+                if begin is None:
+                    super()._line(line[place:].strip() if place else line, events)
+                    return
+                if begin == len(line):
+                    return
+                self._value, self._depth, place = bytearray(), 0, begin
+            end = self._find_end(line, place)
+            self._size += end - place + 1
+            self._check_size(0)
+            self._value += line[place:end] + b"\n"
+            if self._depth or self.error is not None:
+                return
+            events.append((b"", bytes(self._value.strip())))
+            self._close()
+            place = end
+            if _BLANK.match(line, place):
+                return
+
+    def _close(self) -> None:
+        if self._value is not None:
+            self._value = None
+            self._size = 0
+
+    def _find_value(self, line: bytes, place: int) -> int | None:
+        """The place where the next value of a line begins; the end of the line where a list goes on behind it, and None
+        where the rest is for the standard."""
+        if (opened := None if self._is_listed else _OPENS_LIST.match(line, place)) is not None:
+            self._is_listed, place = True, opened.end()
+        if self._is_listed:
+            between = _BETWEEN.match(line, place)
+            place = place if between is None else between.end()
+            if not line.startswith(b"]", place):
+                return place if line.startswith(b"{", place) else len(line)
+            self._is_listed = False
+            place += 1
+            if _BLANK.match(line, place):
+                return len(line)
+        found = _BEGINS.match(line, place)
+        return None if found is None else found.end()
+
+    def _find_end(self, line: bytes, place: int) -> int:
+        """The place behind the value that is open, or behind the line where the value goes on."""
+        for sign in _SIGNS.finditer(line, place):
+            if (step := _STEP.get(sign[0])) is not None:
+                self._depth += step
+                if self._depth <= 0:
+                    self._depth = 0
+                    return sign.end()
+        return len(line)
