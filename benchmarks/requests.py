@@ -13,10 +13,10 @@ from statistics import median
 import click
 
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
+from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import Origin
-from partstream.json_codec import dumps
 from partstream.protocols.openresponses.write_request import build_request
 
 MESSAGES = 200

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.competitors import ROOT, environment_of
+from partstream.codec.json_codec import dumps
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
-from partstream.json_codec import dumps
 from partstream.rpc.connection import Connection, Notification
 from partstream.rpc.framing import encode_frame
 

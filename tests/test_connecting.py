@@ -40,7 +40,7 @@ from partstream import (
     run_tool_loop,
     user_request,
 )
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.models.filters import ModelSelection
 from partstream.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream

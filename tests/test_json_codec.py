@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.json_codec import (
+from partstream.codec.json_codec import (
     DECODE_ERRORS,
     FAST,
     JSONDecodeError,

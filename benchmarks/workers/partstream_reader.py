@@ -18,7 +18,7 @@ def reader(with_msgspec: bool, protocol: str | None = None) -> Callable[[], Any]
         # None in the table of modules makes every later import of it fail, as if it were not installed.
         sys.modules["msgspec"] = None  # type: ignore[assignment]
     from benchmarks.typeless import PROTOCOLS  # noqa: PLC0415 - after msgspec is hidden
-    from partstream import json_codec  # noqa: PLC0415
+    from partstream.codec import json_codec  # noqa: PLC0415
     from partstream.protocols.reader import StreamReader  # noqa: PLC0415
     from partstream.protocols.registry import DEFAULT_PROTOCOL  # noqa: PLC0415
 

@@ -22,7 +22,7 @@ from partstream.arguments import (
     described,
     optional,
 )
-from partstream.contract.json_values import locate_non_json
+from partstream.codec.json_codec import locate_non_json
 from partstream.provider import ModelFields
 from partstream.settings.errors import closest_name
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.arguments import described, refuse
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import UpstreamProtocolError
-from partstream.json_codec import JSONDecodeError, loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps, is_json
 from partstream.conversation.reasoning import ITEMS
-from partstream.json_codec import dumps, is_json
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 

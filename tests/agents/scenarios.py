@@ -33,10 +33,10 @@ from partstream import (
 from partstream.agents import as_model
 from partstream.agents.run_states import RunStates
 from partstream.checked_progress import CheckedProgress
+from partstream.codec.json_codec import loads
 from partstream.contract import CheckMode
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
-from partstream.json_codec import loads
 from partstream.outputs import Finish
 from partstream.usage import USAGE_MIME_TYPE
 

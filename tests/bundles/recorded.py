@@ -11,7 +11,7 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.testing.served import scenario_events
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}

@@ -25,7 +25,7 @@ from partstream.bundles.exchange import (
 )
 from partstream.bundles.writing import write_bundle
 from partstream.cli import main
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.part_json import part_json
 from partstream.parts import ResponsePart, TextPart, ToolCallPart
 from partstream.protocols.registry import PROTOCOLS

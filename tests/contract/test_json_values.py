@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.contract.json_values import MAX_DEPTH, find_non_json, shorten
+from partstream.codec.json_codec import MAX_DEPTH, find_non_json, shorten
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -22,6 +22,7 @@ from partstream import (
     ToolMode,
     ToolResultPart,
 )
+from partstream.codec.json_codec import dumps
 from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.carried import Carried
 from partstream.conversation.continuation import history_digest
@@ -30,7 +31,6 @@ from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.state_marker import StateMarker, marker_part
 from partstream.conversation.turns import Call, Result, Turn
-from partstream.json_codec import dumps
 
 SETTINGS = st.builds(
     RequestSettings,

@@ -17,7 +17,7 @@ from fuzzing.codec import OtherCodec, without_msgspec
 from fuzzing.damage import Stream, stream_of
 from fuzzing.properties import digest, faults_of
 from fuzzing.shrinking import shrink
-from partstream.json_codec import FAST
+from partstream.codec.json_codec import FAST
 
 _PROGRESS = 5.0
 """Seconds between two lines."""

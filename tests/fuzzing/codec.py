@@ -41,7 +41,7 @@ def answer() -> None:
     """Answers until there are no more questions."""
     from fuzzing.damage import stream_of
     from fuzzing.properties import digest
-    from partstream.json_codec import FAST
+    from partstream.codec.json_codec import FAST
 
     assert not FAST
     for line in _lines(sys.stdin):

@@ -12,8 +12,8 @@ from fuzzing.codec import without_msgspec
 from fuzzing.damage import Stream, stream_of
 from fuzzing.properties import digest, faults_of
 from fuzzing.shrinking import shrink
+from partstream.codec.json_codec import FAST
 from partstream.codec.sse import JSONLinesDecoder
-from partstream.json_codec import FAST
 from partstream.outputs import StreamOptions
 from partstream.protocols.framings import JSON_LINES
 from partstream.protocols.registry import PROTOCOLS

@@ -15,9 +15,9 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from inspector.sample_views import SAMPLES
 from partstream.bundles.exchange import HowEnded
+from partstream.codec.json_codec import is_json
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.json_codec import is_json
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:

@@ -58,7 +58,7 @@ def read_with_thinking(read: ReadBytes, data: bytes, thinking: ThinkingMode) -> 
 _WITHOUT_MSGSPEC = """
 import sys
 sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
-from partstream.json_codec import FAST
+from partstream.codec.json_codec import FAST
 assert not FAST
 from protocols.recorded import PLAIN
 from protocols.{folder}.test_recordings import RECORDINGS, _assert_expected, _bodies

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fuzzing.properties import in_words
+from partstream.codec.json_codec import FAST, MOST_LEVELS, nests_too_deeply
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
-from partstream.json_codec import FAST, MOST_LEVELS, nests_too_deeply
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import DataPart, TextPart, ToolCallPart
 from partstream.protocols.framings import JSON_LINES

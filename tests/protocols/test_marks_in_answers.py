@@ -5,9 +5,9 @@ from base64 import b64encode
 import pytest
 
 from partstream import DataPart, Finish, Outcome, RequestOptions, TextPart
+from partstream.codec.json_codec import dumps
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.inner_activity import InnerCall, InnerResult, call_data, result_data
-from partstream.json_codec import dumps
 from partstream.outputs import InboundRequest, Reply
 from partstream.protocols.registry import loadable_protocols
 from partstream.protocols.translation import write_answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.parts import ThinkingPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.serving.app import ServingApp, app

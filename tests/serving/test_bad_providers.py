@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from partstream import chat_model
+from partstream.codec.json_codec import loads
 from partstream.contract.rules import RULES
 from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
-from partstream.json_codec import loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart
 from partstream.serving.app import app

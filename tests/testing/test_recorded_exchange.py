@@ -17,7 +17,7 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.bundles.writing import write_bundle
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.testing.exchanges import Outcome
 from partstream.testing.recorded_exchange import steps_of
 from partstream.testing.served import scenario_events

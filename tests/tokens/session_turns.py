@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from partstream import CancellationTokenSource, RequestOptions, ToolCallPart
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 from partstream.tokens import Counters, CountSource
 from partstream.tokens.ledger.ledger import Ledger, open_ledger
 from partstream.upstreams import GatewayProvider

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.ai_gateway.call_options import read_call_options

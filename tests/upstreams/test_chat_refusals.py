@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, RequestOptions, Tool
+from partstream.codec.json_codec import dumps
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.testing.steps import Step, document
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run

@@ -9,8 +9,8 @@ import pytest
 from conversation.samples import WEATHER, assistant, called, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions
+from partstream.codec.json_codec import dumps
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.protocols.gemini.signatures import DUMMY
 from partstream.testing.steps import Step, document
 from protocols.gemini import wire

@@ -7,7 +7,7 @@ import pytest
 from models.lists import ANTHROPIC
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, RequestOptions
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from upstreams.test_messages_refusals import HELLO

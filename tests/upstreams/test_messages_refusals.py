@@ -10,10 +10,10 @@ import pytest
 
 from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool
+from partstream.codec.json_codec import dumps
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.loopback.connection import ServerConnection
 from partstream.messages import ToolMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from partstream import CancellationTokenSource, ChatMessage
+from partstream.codec.json_codec import dumps, loads
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
-from partstream.json_codec import dumps, loads
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens.ledger.ledger import Ledger

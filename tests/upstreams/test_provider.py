@@ -19,6 +19,7 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
+from partstream.codec.json_codec import loads
 from partstream.errors import (
     RequestNotExpressibleError,
     TruncatedStreamError,
@@ -26,7 +27,6 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
-from partstream.json_codec import loads
 from partstream.outputs import StreamOptions, ThinkingMode
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document

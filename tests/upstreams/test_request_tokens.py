@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from partstream import ChatMessage, RequestOptions
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 from partstream.models.records import Pricing
 from partstream.outputs import Finish, Outcome
 from partstream.tokens.accounting import TokenAccounting

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from listening import application_of, listening
+from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.settings import CountTokens, RequestSettings
-from partstream.json_codec import dumps, loads
 from partstream.loopback.connection import ServerConnection
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, WireRequest

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.user_folders import DATA
 

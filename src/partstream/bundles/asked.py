@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.bundles.content import base_path_of
+from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.errors import PartstreamError
-from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.bundles.json_fields import read_object
-from partstream.contract.json_values import find_non_json, shorten
+from partstream.codec.json_codec import dumps, find_non_json, shorten
 from partstream.errors import UnexpectedValueError
-from partstream.json_codec import dumps
 from partstream.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.part_json import part_json, part_of_json
 

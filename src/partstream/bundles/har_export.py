@@ -22,7 +22,7 @@ from partstream.bundles.har_form import (
     UNKNOWN_TYPE,
 )
 from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.media_types import bare_media_type
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.bundles.errors import BundleContentError
-from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
+from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,7 +33,7 @@ from partstream.bundles.errors import BundleContentError, NotABundleError, Unkno
 from partstream.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
 from partstream.bundles.files import FORMAT
 from partstream.bundles.json_fields import read_object
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

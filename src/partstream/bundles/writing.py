@@ -31,7 +31,7 @@ from partstream.bundles.files import (
     folder_of_exchange,
     readme_of,
 )
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.reading import read_bundle
 from partstream.capturing.door import FRAME, HAS_DOORS, doors_folder
-from partstream.json_codec import dumps, loads
+from partstream.codec.json_codec import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping

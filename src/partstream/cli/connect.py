@@ -20,8 +20,8 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.client_settings import CLIENTS
 from partstream.client_settings.server import Server, TokenPlace
+from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.json_codec import dumps
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name

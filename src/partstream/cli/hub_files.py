@@ -11,11 +11,11 @@ import click
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.hub_database import hub_database
 from partstream.cli.hub_plans import carry_out, show_plan
+from partstream.codec.json_codec import dumps
 from partstream.hub.configuration.faults import UnusableHubFileError
 from partstream.hub.configuration.forms import document_of
 from partstream.hub.configuration.reading import read_hub_file
 from partstream.hub.configuration.writing import written_hub_file
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

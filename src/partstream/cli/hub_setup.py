@@ -9,9 +9,9 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.hub_database import hub_database, opened_database
+from partstream.codec.json_codec import dumps
 from partstream.hub.findings import findings_of
 from partstream.hub.store.schema import VERSIONS
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

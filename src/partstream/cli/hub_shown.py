@@ -9,10 +9,10 @@ import click
 from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.hub_tables import show_table
 from partstream.cli.hub_times import time_text
+from partstream.codec.json_codec import dumps
 from partstream.hub.budgets.amounts import BudgetAmount, amount_text, budget_text
 from partstream.hub.configuration import Section, document_of, written_value
 from partstream.hub.directory import Owner, OwnerKind
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ import click
 from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.hub_tables import show_table
 from partstream.cli.page_files import put_page
+from partstream.codec.json_codec import dumps
 from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.overview import OWNER, overview, reader_of
@@ -18,7 +19,6 @@ from partstream.hub.page.assembly import file_html
 from partstream.hub.page.words import percent
 from partstream.hub.usage import GroupBy, Sums, days_until
 from partstream.hub.usage_query import MOST_GROUPS, read_usage
-from partstream.json_codec import dumps
 from partstream.pages.policy import Hashes
 from partstream.user_folders import CACHE
 

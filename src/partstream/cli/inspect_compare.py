@@ -10,10 +10,10 @@ from rich.text import Text
 from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
+from partstream.codec.json_codec import dumps
 from partstream.inspector.comparing import compare
 from partstream.inspector.regressions import Regression, regressions
 from partstream.inspector.view import view_of
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,12 +18,12 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.upstream_options import gateway_of, server_options
+from partstream.codec.json_codec import dumps
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import offered_models
 from partstream.errors import LanguageModelError, PartstreamError
-from partstream.json_codec import dumps
 from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of

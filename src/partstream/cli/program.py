@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, loads
 
 __all__ = ["program"]
 

@@ -13,8 +13,8 @@ from rich.syntax import Syntax
 
 from partstream.cli.console import make_console
 from partstream.cli.wrapping import WordWrap
+from partstream.codec.json_codec import loads
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
-from partstream.json_codec import loads
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE, Usage

@@ -13,6 +13,7 @@ import click
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.rendering import StreamRenderer
+from partstream.codec.json_codec import dumps
 from partstream.errors import (
     EventTooLargeError,
     LanguageModelError,
@@ -24,7 +25,6 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.json_codec import dumps
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.part_json import part_json
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.settings.errors import shown_name
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.configuration.advice import AT_A_TERMINAL, explained
 from partstream.configuration.endpoints import examine_endpoints
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.model_trial import ask_model
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.known_servers import KeyRequirement, server_at

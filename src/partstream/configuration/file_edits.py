@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.configuration.places import PROFILES
 from partstream.configuration.table import DEFAULT_PROFILE
-from partstream.json_codec import dumps
 from partstream.settings.errors import ConfigurationError
 
 if TYPE_CHECKING:

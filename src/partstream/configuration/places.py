@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.configuration.table import SETTINGS
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.settings.kinds import ValueForm
 from partstream.settings.row import SettingSource, is_left_out

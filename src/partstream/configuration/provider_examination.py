@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from partstream.cancellation import CancellationToken
+from partstream.codec.json_codec import find_non_json
 from partstream.configuration.advice import AT_A_TERMINAL
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.consumer import LanguageModels
 from partstream.contract import Level
-from partstream.contract.json_values import find_non_json
 from partstream.errors import PartstreamError
 from partstream.messages import ChatMessage
 from partstream.parts import TextPart, ToolCallPart

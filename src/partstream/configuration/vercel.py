@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.configuration.renewing import FetchedKey, fetched_key, jwt_expiry
 from partstream.errors import UpstreamError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.protocol import KeyKind
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import part_json as parts_json
-from partstream.contract.json_values import find_non_json, shorten
+from partstream.codec.json_codec import find_non_json, shorten
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from partstream.contract.json_values import find_non_json, shorten
+from partstream.codec.json_codec import find_non_json, shorten
 from partstream.contract.rules import RULES, Level, Rule
 from partstream.conversation.markers import is_mark
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart

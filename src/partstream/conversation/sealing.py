@@ -6,8 +6,8 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.digest import short_digest
-from partstream.json_codec import JSONDecodeError, dumps, loads
 
 __all__ = ["seal", "unseal"]
 

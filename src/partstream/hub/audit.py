@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import dumps
 from partstream.hub.directory import AuditLevel
 from partstream.hub.store.values import AnswerContent, LedgerRow
-from partstream.json_codec import dumps
 from partstream.part_json import part_json
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.hub.directory import (
     UNLIMITED,
     AuditLevel,
@@ -21,7 +22,6 @@ from partstream.hub.directory import (
     Route,
     Team,
 )
-from partstream.json_codec import dumps, loads
 
 if TYPE_CHECKING:
     from partstream.hub.directory import Key

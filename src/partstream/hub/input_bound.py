@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.tokens import MessageCounter
 from partstream.tokens.counting.count import CountSource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.kept_answer import thinking_text
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.serving.admission import StopAnswer

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE

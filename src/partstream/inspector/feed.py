@@ -9,8 +9,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import dumps
 from partstream.inspector.changes import change_between
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import LanguageModelError
 from partstream.inspector.runs import milliseconds
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.parts import DataPart
 from partstream.upstreams.recorded import recorded_error
 from partstream.usage import SOURCE_KEY, USAGE_MIME_TYPE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream._version import __version__
 from partstream.bundles.wall_time import nanoseconds_of
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.content import Content, ContentForm, content_of
 from partstream.bundles.exchange import Chunk, HowEnded
+from partstream.codec.json_codec import JSONDecodeError, loads_event, nests_too_deeply
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
-from partstream.json_codec import JSONDecodeError, loads_event, nests_too_deeply
 from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.claims import NamedEvent, claims_of
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE

@@ -19,10 +19,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.asgi import headers_of
+from partstream.codec.json_codec import dumps
 from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
 from partstream.inspector.gate import PAGE, GateRefusal, InspectorRequest, refusal_of
-from partstream.json_codec import dumps
 from partstream.loopback.connection import LoopbackLimits
 from partstream.loopback.host import Host
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.joining.standing import ME_PATH, read_standing
-from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.redaction import Redactor
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.models.endpoints import endpoints_path, read_endpoints
 from partstream.models.local_shapes import read_props
 from partstream.models.ollama import read_show

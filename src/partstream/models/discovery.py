@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -18,7 +19,6 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.composition import MODELS_PATH, compose, has_list, list_questions
 from partstream.models.kept_answers import Answers, CachedAnswer
 from partstream.models.paging import MOST_PAGES, joined_pages, next_page

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import dumps, loads
+from partstream.codec.json_codec import dumps, loads
 from partstream.models.kept_answers import Answers, answers_from_json, answers_to_json
 
 if TYPE_CHECKING:

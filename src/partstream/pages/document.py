@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import dumps_text
+from partstream.codec.json_codec import dumps_text
 from partstream.kinds import as_kind
 from partstream.outputs import FastPathWriter
 from partstream.parts import TextPart, ThinkingPart

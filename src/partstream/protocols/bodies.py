@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

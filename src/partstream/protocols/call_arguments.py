@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from partstream.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 
 __all__ = ["read_arguments"]
 

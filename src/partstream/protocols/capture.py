@@ -12,8 +12,7 @@ import zlib
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
-from partstream.json_codec import dumps
-from partstream.protocols.begun_json import begun_object
+from partstream.codec.json_codec import begun_object, dumps
 
 __all__ = ["CaptureError", "as_stream"]
 

@@ -15,7 +15,7 @@ import string
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from partstream.json_codec import DECODE_ERRORS, make_text_decoder
+from partstream.codec.json_codec import DECODE_ERRORS, make_text_decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

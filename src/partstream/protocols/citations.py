@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.outputs import CitationMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
+from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.protocols.error_kinds import ErrorKind
 from partstream.protocols.waits import wait_in_body, wait_in_sentence
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError
-from partstream.json_codec import dumps
 from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body, routing_attempts
 from partstream.protocols.error_kinds import COMMON_CODES, ErrorKind, kind_of_status
 from partstream.protocols.overflow import PHRASINGS, read_overflow

@@ -10,6 +10,7 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.json_codec import JSONDecodeError, begun_object, loads, nests_too_deeply
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder
 from partstream.errors import (
     EmptyStreamError,
@@ -20,9 +21,7 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
-from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.begun_json import begun_object
 from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE

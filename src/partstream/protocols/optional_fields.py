@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamFailureError, UpstreamHTTPError
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

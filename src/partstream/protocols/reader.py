@@ -12,9 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import refuse
-from partstream.codec.sse import SHORT_EVENT
-from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
-from partstream.json_codec import (
+from partstream.codec.json_codec import (
     DECODE_ERRORS,
     MOST_LEVELS,
     JSONDecodeError,
@@ -25,6 +23,8 @@ from partstream.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
+from partstream.codec.sse import SHORT_EVENT
+from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, explanation

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.begun_json import begun_object
+from partstream.codec.json_codec import JSONDecodeError, begun_object, loads
 from partstream.protocols.claims import NamedEvent, stream_of_another
 from partstream.protocols.registry import loadable_protocols
 

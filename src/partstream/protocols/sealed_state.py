@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
-from partstream.json_codec import is_json
 
 __all__ = ["NO_STATE", "OpaqueState", "beside_items", "open_state", "seal_state"]
 

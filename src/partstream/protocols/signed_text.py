@@ -11,8 +11,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
 from typing import Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError
-from partstream.json_codec import JSONDecodeError, dumps, loads
 
 __all__ = ["MIN_SECRET_BYTES", "SIGNED", "WrongSignatureError", "open_signed", "sign"]
 

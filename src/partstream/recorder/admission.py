@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from partstream.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 from partstream.bundles.partial import PartialRecording, read_partial
+from partstream.codec.json_codec import dumps, loads
 from partstream.inspector.answer_view import view_of_exchange
-from partstream.json_codec import dumps, loads
 from partstream.recorder.finishing import step_back
 
 if TYPE_CHECKING:

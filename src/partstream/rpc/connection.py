@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.rpc.framing import (
     BEGINNING_SIZE,
     DEFAULT_MAX_BODY_SIZE,

@@ -18,7 +18,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.arguments import refuse
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.registry import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import RequestHandler

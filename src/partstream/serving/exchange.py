@@ -11,8 +11,8 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import PartstreamError
-from partstream.json_codec import dumps
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.requests import json_object

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 from partstream.protocols.served_state import StoredAnswer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.outputs import IdleWriter, Outcome
 from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.serving.failures import failure_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from partstream.asgi import headers_of
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
-from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 

@@ -13,8 +13,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.errors import PartstreamError
-from partstream.json_codec import dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.answer_run import ResponseRun

@@ -15,8 +15,8 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.errors import CallerError
-from partstream.json_codec import dumps, loads
 from partstream.numbers import storable_text
 from partstream.protocols.served_state import StoredAnswer
 from partstream.serving.failures import ChainTooLargeError, StoreFailedError

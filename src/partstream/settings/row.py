@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.settings.checks import json_object
 from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.bundles.content import answers_in, content_of, media_type_of
 from partstream.bundles.forms import form_of, read_any
+from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, InvalidRequestError
-from partstream.json_codec import dumps
 from partstream.outputs import Reply
 from partstream.protocols.framings import JSON_LINES
 from partstream.protocols.recording import RecordingError

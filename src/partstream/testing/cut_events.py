@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, Unmapped
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.events import Event, EventEmitter
-from partstream.json_codec import JSONDecodeError, loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import CallerError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.capture import as_stream
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader

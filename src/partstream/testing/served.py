@@ -9,7 +9,7 @@ import hashlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.outputs import Reply
 from partstream.protocols.model_paths import fits_path, literal_size
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols

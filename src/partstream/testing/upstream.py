@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
-from partstream.json_codec import dumps
 from partstream.loopback.host import Host
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp

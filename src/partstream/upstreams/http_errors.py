@@ -7,9 +7,9 @@ from html import unescape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
 from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.media_types import bare_media_type
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.waits import wait_in_sentence

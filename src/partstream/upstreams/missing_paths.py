@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import LanguageModelError, UpstreamHTTPError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.registry import asking
 
 if TYPE_CHECKING:

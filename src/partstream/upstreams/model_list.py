@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.json_codec import dumps
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models

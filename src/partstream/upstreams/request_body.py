@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.contract.json_values import find_non_json
+from partstream.codec.json_codec import dumps, find_non_json
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

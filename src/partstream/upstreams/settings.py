@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.capturing.mode import CaptureMode
+from partstream.codec.json_codec import is_json
 from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
 from partstream.error_text import ErrorMode
-from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags

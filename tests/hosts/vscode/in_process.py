@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import is_json
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
-from partstream.json_codec import is_json
 from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.outbox import Outbox
 

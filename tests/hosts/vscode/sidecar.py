@@ -17,12 +17,12 @@ from base64 import b64decode
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.hosts.vscode.process import _route_logs
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
-from partstream.json_codec import dumps, loads
 from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.framing import encode_frame
 from partstream.rpc.outbox import Outbox

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
+from partstream.codec.json_codec import dumps, loads
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.conversion import (
     PART_ROWS,
@@ -16,7 +17,6 @@ from partstream.hosts.vscode.conversion import (
     encode_response_part,
 )
 from partstream.hosts.vscode.validation import InvalidParamsError, check
-from partstream.json_codec import dumps, loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import unchecked_part
 from partstream.usage import FinishReason, UnifiedFinishReason

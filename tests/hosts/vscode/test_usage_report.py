@@ -12,8 +12,8 @@ from partstream import (
     Tool,
     ToolCallPart,
 )
+from partstream.codec.json_codec import loads
 from partstream.hosts.vscode.usage_report import UsageWatch, answer_usage, conversation_of, counted_usage
-from partstream.json_codec import loads
 from partstream.tokens import CountSource, MessageCounter, TokenCount
 from partstream.usage import COST_KEY, EDITS_KEY, Usage, usage_part
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.codec.json_codec import loads
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
-from partstream.json_codec import loads
 from partstream.outputs import Finish, Outcome, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.ag_ui.read_response import EVENTS
 from partstream.protocols.claims import NamedEvent, protocol_of

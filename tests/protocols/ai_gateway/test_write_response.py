@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversation.samples import PNG
+from partstream.codec.json_codec import dumps
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -17,7 +18,6 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
-from partstream.json_codec import dumps
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     CitationMode,

@@ -77,7 +77,7 @@ def test_a_recording_means_the_same_however_its_bytes_arrive(recorded: Recorded)
 WITHOUT_MSGSPEC = """
 import sys
 sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
-from partstream.json_codec import FAST
+from partstream.codec.json_codec import FAST
 assert not FAST
 from pathlib import Path
 from partstream.protocols.recording import read_recording

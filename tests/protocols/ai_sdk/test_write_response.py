@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from conversation.samples import PNG
+from partstream.codec.json_codec import loads
 from partstream.errors import AdapterUsageError, UpstreamFailureError
-from partstream.json_codec import loads
 from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import kind_of

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT, OPTIONAL_FIELDS
 from partstream.protocols.error_bodies import read_error_body

@@ -145,7 +145,7 @@ def test_thinking_moves_or_disappears_and_nothing_else_changes(recording: Record
 WITHOUT_MSGSPEC = """
 import sys
 sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
-from partstream.json_codec import FAST
+from partstream.codec.json_codec import FAST
 assert not FAST
 import json
 from pathlib import Path

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import InvalidRequestError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST

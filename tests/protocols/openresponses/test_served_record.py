@@ -1,6 +1,6 @@
 """What is kept of a response: the response, its own input, and the bytes of its stream."""
 
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.openresponses.served_record import ResponseRecord, event_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.json_codec import dumps, loads
+from partstream.codec.json_codec import dumps, loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.ai_gateway.servers import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS

@@ -11,9 +11,9 @@ import pytest
 from models.lists import OPENAI
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
+from partstream.codec.json_codec import loads
 from partstream.conversation.settings import OwnFields, RequestSettings
 from partstream.errors import UpstreamHTTPError
-from partstream.json_codec import loads
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.openresponses.settings import OpenResponsesSettings
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols, asking

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.upstreams.detection.signs import Presence, is_list, server_of_list, sign_of

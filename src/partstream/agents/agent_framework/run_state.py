@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.agents.agent_framework.conversation import resumed_messages
-from partstream.json_codec import is_json
+from partstream.codec.json_codec import is_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.agents.outputs import ResultObject
 from partstream.agents.paragraphs import Paragraphs
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.citations import markdown_link
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 
-from partstream.json_codec import dumps, loads
+from partstream.codec.json_codec import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import JSONDecodeError, loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

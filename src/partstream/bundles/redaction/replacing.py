@@ -27,7 +27,7 @@ from partstream.bundles.redaction.raw_strings import read_raw, write_raw
 from partstream.bundles.redaction.renaming import Renaming, id_form, link_form, tool_form
 from partstream.bundles.redaction.sentences import hidden_sentence
 from partstream.bundles.redaction.stand_ins import hide, stand_in
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

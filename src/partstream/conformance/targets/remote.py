@@ -11,10 +11,10 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import LanguageModelError
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.hosts.vscode.methods import ErrorCode
-from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.provider import (
     LanguageModelChatCapabilities,

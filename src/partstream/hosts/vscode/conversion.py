@@ -11,9 +11,9 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
-from partstream.json_codec import dumps, loads, may_nest_deeply
 from partstream.kept_answer import thinking_text
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.numbers import MOST_TOKENS, as_count
@@ -260,7 +260,7 @@ def encode_information(information: LanguageModelChatInformation) -> wire.Langua
 
 
 def _unwritable(shown: object, where: str) -> str | None:
-    from partstream.contract.json_values import find_non_json  # noqa: PLC0415 - not before the first answer
+    from partstream.codec.json_codec import find_non_json  # noqa: PLC0415 - not before the first answer
 
     return find_non_json(shown, where)
 

@@ -6,8 +6,8 @@ import asyncio
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from partstream.codec.json_codec import dumps
 from partstream.hosts.vscode.conversion import encode_response_part
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.hub.configuration.document import Section
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.errors import UnexpectedValueError
 from partstream.hub.policy.values import Changed, Refusal
-from partstream.json_codec import dumps, loads
 from partstream.messages import ChatMessage, Role
 from partstream.part_json import part_json, part_of_json
 

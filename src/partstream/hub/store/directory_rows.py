@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from partstream.codec.json_codec import dumps, loads
 from partstream.hub.directory import (
     BudgetRule,
     BudgetUnit,
@@ -30,7 +31,6 @@ from partstream.hub.store.errors import DirectoryChangedError
 from partstream.hub.store.leasing import locked_windows
 from partstream.hub.store.texts import name_text
 from partstream.hub.store.values import Change, DirectoryRecord
-from partstream.json_codec import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from partstream.json_codec import loads
+from partstream.codec.json_codec import loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

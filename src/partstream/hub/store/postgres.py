@@ -9,10 +9,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from partstream.codec.json_codec import dumps
 from partstream.hub.store.connection_faults import fault_of_connecting
 from partstream.hub.store.engine import Access
 from partstream.hub.store.errors import DriverMissingError, HubStoreUnusableError, StoreUnreachableError
-from partstream.json_codec import dumps
 
 try:
     import psycopg

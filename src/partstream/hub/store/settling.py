@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import dumps
 from partstream.hub.directory import MOST_AMOUNT
 from partstream.hub.store.leasing import leases_of, locked_windows, write_lease, write_window
 from partstream.hub.store.texts import content_text, name_text
 from partstream.hub.store.values import Lease, Settled
-from partstream.json_codec import dumps
 from partstream.numbers import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 
 if TYPE_CHECKING:

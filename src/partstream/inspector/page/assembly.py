@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.inspector.page.skeleton import skeleton_html
-from partstream.json_codec import dumps
 from partstream.pages.document import data_script, document, packed_data_script, resource
 
 if TYPE_CHECKING:

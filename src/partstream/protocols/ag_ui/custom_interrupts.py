@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.inner_activity import InnerCall
-from partstream.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.protocols.fields import identifier, mapping, objects, text
 
 if TYPE_CHECKING:

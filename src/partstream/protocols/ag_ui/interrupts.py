@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.inner_activity import wish
-from partstream.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.protocols.ag_ui.custom_interrupts import actions_of, decisions, message_of
 from partstream.protocols.fields import identifier, mapping, objects, text
 

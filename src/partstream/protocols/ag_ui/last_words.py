@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.fields import identifier, objects, text
 
 if TYPE_CHECKING:

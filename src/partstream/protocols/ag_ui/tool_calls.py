@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.errors import ToolArgumentsError
 from partstream.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line
-from partstream.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.outputs import Unmapped
 from partstream.parts import tool_call_part
 from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.ag_ui.ending import FINISH_REASON, IS_CUT, MODEL, OURS, SUCCESS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import is_json
+from partstream.codec.json_codec import is_json
 from partstream.protocols.ai_sdk.errors import error_value
 from partstream.protocols.ai_sdk.written_usage import known, rest_of
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage

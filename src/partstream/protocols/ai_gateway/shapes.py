@@ -9,8 +9,8 @@ import base64
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.json_codec import is_json
 from partstream.errors import InvalidRequestError
-from partstream.json_codec import is_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

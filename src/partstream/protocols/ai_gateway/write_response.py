@@ -10,7 +10,7 @@ from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.ai_gateway.documents import document_of
 from partstream.protocols.ai_gateway.ending import end_chunks
 from partstream.protocols.ai_gateway.errors import error_body, failed_reply

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
-from partstream.json_codec import is_json
 from partstream.outputs import ThinkingMode, Unmapped
 from partstream.parts import ThinkingPart
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, JSONLinesDecoder
-from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -23,7 +24,6 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.protocols.ai_sdk.fields import Chunk, field, identifier, mapping
 from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 

@@ -7,8 +7,8 @@ from base64 import b64decode
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
-from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import FileMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.protocols.ai_sdk.replay import is_own_part, options_by_call
 from partstream.protocols.bodies import call_arguments
 

@@ -6,7 +6,7 @@ from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.ai_sdk.chunks import (
     beside,
     delta,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.markers import is_mark
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL

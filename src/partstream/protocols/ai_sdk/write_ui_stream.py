@@ -10,8 +10,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
-from partstream.json_codec import dumps
 from partstream.protocols.ai_sdk.chunks import (
     beside,
     delta,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
-from partstream.json_codec import dumps
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_of

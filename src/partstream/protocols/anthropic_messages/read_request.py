@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system

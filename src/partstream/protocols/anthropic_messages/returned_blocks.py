@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.turns import Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps
 from partstream.protocols.anthropic_messages.carried_blocks import (
     FALLBACK,
     FIELDS,

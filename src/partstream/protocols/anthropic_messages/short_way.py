@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import make_event_decoder
+from partstream.codec.json_codec import make_event_decoder
 from partstream.parts import text_part, thinking_part
 from partstream.protocols.chunk_template import make_chunk_template
 from partstream.protocols.citations import FOLD_AT

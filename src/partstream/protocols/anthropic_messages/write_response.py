@@ -12,8 +12,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.anthropic_messages.served_documents import DOCUMENTS, PREFIX

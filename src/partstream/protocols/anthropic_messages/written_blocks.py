@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.outputs import Repeated
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 

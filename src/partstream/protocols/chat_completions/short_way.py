@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import make_event_decoder
+from partstream.codec.json_codec import make_event_decoder
 from partstream.outputs import StreamOutput, ThinkingMode
 from partstream.parts import text_part, thinking_part
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS

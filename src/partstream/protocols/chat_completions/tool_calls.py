@@ -10,9 +10,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.chat_completions.call_deltas import CallDelta, OpenCall, OpenCalls
 from partstream.protocols.fields import Wire, identifier, mapping

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, read_media
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.chat_completions.written_chunks import ASSISTANT, PendingChunks, WrittenCalls

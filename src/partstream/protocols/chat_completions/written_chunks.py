@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
-from partstream.json_codec import dumps
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.asked_fields import described

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import is_json
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import is_json
 from partstream.protocols.emitted_text import checksum
 from partstream.protocols.gemini.attachments import Wire, file_part
 from partstream.protocols.gemini.carried_items import (

@@ -10,10 +10,10 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import URI_LIST
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.citations import read_citation

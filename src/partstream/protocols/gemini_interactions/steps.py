@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import is_json
 from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import text_part, thinking_part, tool_call_part
 from partstream.protocols.call_arguments import read_arguments

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.json_codec import loads
 from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.media import MediaKind
 from partstream.conversation.settings import ToolImages
@@ -18,7 +19,6 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import loads
 from partstream.protocols.bodies import call_arguments
 from partstream.protocols.ollama.carried_items import CONTENT, THINKING, joined_items
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.protocols.schemas.inlined import inlined
 from partstream.protocols.schemas.parts import with_parts
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, UpstreamFailureError, UpstreamHTTPError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.life import LifecycleState

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart

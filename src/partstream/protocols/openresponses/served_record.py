@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps, loads
+from partstream.codec.json_codec import dumps, loads
 from partstream.protocols.openresponses.served_requests import input_list
 from partstream.protocols.served_state import StoredAnswer
 

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.openresponses.errors import error_document
 from partstream.protocols.openresponses.served_record import frames_in
 from partstream.protocols.openresponses.served_requests import whole

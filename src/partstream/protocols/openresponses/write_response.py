@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError
-from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.common_failures import common_reply

@@ -9,7 +9,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 from partstream.outputs import Repeated
 from partstream.protocols.citations import read_citation
 

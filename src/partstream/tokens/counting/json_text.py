@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partstream.json_codec import dumps
+from partstream.codec.json_codec import dumps
 
 __all__ = ["json_text"]
 

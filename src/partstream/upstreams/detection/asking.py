@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamConnectionError, UpstreamError
-from partstream.json_codec import dumps
 from partstream.models.discovery import FetchResponse
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.detection.base_urls import MODELS

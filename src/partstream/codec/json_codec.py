@@ -1,39 +1,26 @@
-"""The only module that reads and writes JSON text: with msgspec if it is installed, else with the standard library.
-
-The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which real
-servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
-"""
+"""What a JSON text says before it breaks off: it tells what a stream is that was cut in its first event."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "DECODE_ERRORS",
-    "FAST",
-    "MOST_LEVELS",
-    "JSONDecodeError",
-    "dumps",
-    "dumps_text",
-    "is_json",
-    "loads",
-    "loads_event",
-    "make_decoder",
-    "make_event_decoder",
-    "make_text_decoder",
-    "may_nest_deeply",
-    "nests_too_deeply",
-]
+
+# ---- json codec ----
+# The only module that reads and writes JSON text: with msgspec if it is installed, else with the standard library.
+#
+# The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which
+# real servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
 
 MOST_LEVELS: Final = 256
 """The most levels of objects and lists in an event, and in a JSON text that an event holds.
@@ -298,3 +285,155 @@ def loads(data: bytes | str) -> Any:
 
 
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
+
+
+# ---- begun json ----
+
+_SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
+_CLOSES: Final = {"{": "}", "[": "]"}
+_MOST: Final = 65536
+"""Characters that are looked at: the kind of an event stands at its beginning."""
+
+
+def begun_object(data: bytes) -> dict[str, Any] | None:
+    """The object that a text begins, with the members that it holds whole and what is there of a last string.
+
+    Args:
+        data: The beginning of a JSON text, in UTF-8.
+
+    Returns:
+        The object; None for a text that begins with anything else, or that says no member.
+    """
+    text = data.decode(errors="ignore").lstrip()[:_MOST]
+    if not text.startswith("{"):
+        return None
+    for candidate in _closed(text):
+        try:
+            value = loads(candidate.encode())
+        except (JSONDecodeError, RecursionError):
+            continue
+        return value if isinstance(value, dict) and value else None
+    return None
+
+
+def _closed(text: str) -> list[str]:
+    """The text with every open string, list and object closed: as it is, and as it was before its last member."""
+    open_values: list[str] = []
+    before_member, open_then = "", ""
+    ends_in_string = False
+    for sign in _SIGNS.finditer(text):
+        part = sign[0]
+        ends_in_string = part.startswith('"') and (len(part) == 1 or not part.endswith('"') or _is_hidden(part))
+        if part in _CLOSES:
+            open_values.append(_CLOSES[part])
+            before_member, open_then = text[: sign.end()], "".join(reversed(open_values))
+        elif part in {"}", "]"}:
+            if open_values:
+                open_values.pop()
+        elif part == ",":
+            before_member, open_then = text[: sign.start()], "".join(reversed(open_values))
+    closing = "".join(reversed(open_values))
+    whole = text.rstrip("\\") + '"' if ends_in_string else text
+    return [whole + closing, before_member + open_then]
+
+
+def _is_hidden(part: str) -> bool:
+    """Whether the quote at the end of a string is hidden by a backslash."""
+    inner = part[:-1]
+    return (len(inner) - len(inner.rstrip("\\"))) % 2 == 1
+
+
+# ---- json values ----
+# Finds the place in a value that JSON cannot represent; knows neither parts nor rules.
+
+MAX_DEPTH: Final = 500
+"""The most levels that objects and arrays may nest: far above any real argument, and below Python's own limits."""
+
+_MAX_SHOWN: Final = 80
+
+_Key: TypeAlias = str | int
+
+
+class NonJSON(NamedTuple):
+    """A place in a value that JSON cannot represent.
+
+    Attributes:
+        place: The place, such as `input['a'][0]`.
+        got: What stands there, such as `a set`.
+        expected: What JSON takes there, such as `a JSON value`.
+        clause: The end of the sentence that begins with the place; empty for one made of `got` and `expected`.
+    """
+
+    place: str
+    got: str
+    expected: str = "a JSON value"
+    clause: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.clause or f'is {self.got}, expected {self.expected}'}"
+
+
+def find_non_json(value: object, name: str) -> str | None:
+    """Describes the first place in `value` that JSON cannot represent, as :func:`locate_non_json` finds it.
+
+    Args:
+        value: Any object.
+        name: The value's name in the description, such as `input`.
+    """
+    found = locate_non_json(value, name)
+    return None if found is None else str(found)
+
+
+def locate_non_json(value: object, name: str) -> NonJSON | None:
+    """Finds the first place in `value` that JSON cannot represent; None if there is no such place.
+
+    Objects are mappings with string keys, arrays are lists and tuples, numbers are finite. Takes time linear in the
+    size of the value, bounded by :data:`MAX_DEPTH`: a cycle counts as a value that nests too deep.
+
+    Args:
+        value: Any object.
+        name: The value's name in the place, such as `input`.
+    """
+    path: list[_Key] = [name]
+    stack: list[Iterator[tuple[_Key, object]]] = [iter([(name, value)])]
+    while stack:
+        for key, child in stack[-1]:
+            path[-1] = key
+            fault = _fault(child)
+            if fault is not None:
+                return fault._replace(place=_render(path))
+            if isinstance(child, Mapping | list | tuple):
+                if len(stack) > MAX_DEPTH:
+                    clause = f"nests deeper than {MAX_DEPTH} levels, or contains itself"
+                    return NonJSON(name, f"a value that {clause}", clause=clause)
+                stack.append(iter(child.items() if isinstance(child, Mapping) else enumerate(child)))
+                path.append("")
+                break
+        else:
+            stack.pop()
+            path.pop()
+    return None
+
+
+def shorten(value: object) -> str:
+    """The `repr` of `value`, cut to a length that fits a report; control characters are escaped."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
+def _fault(value: object) -> NonJSON | None:
+    """What JSON cannot represent of a value itself, without its place."""
+    if value is None or isinstance(value, str | int | list | tuple):
+        return None
+    if isinstance(value, float):
+        return (
+            None if math.isfinite(value) else NonJSON("", str(value), clause=f"is {value}, which is not a JSON number")
+        )
+    if isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, str)]
+        return NonJSON("", f"an object with the key {shorten(odd[0])}", "only string keys") if odd else None
+    return NonJSON("", f"a {type(value).__name__}")
+
+
+def _render(path: list[_Key]) -> str:
+    return str(path[0]) + "".join(f"[{shorten(key)}]" for key in path[1:])
