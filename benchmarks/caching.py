@@ -21,7 +21,7 @@ from rich.table import Table
 from benchmarks.agent_session import play_session
 from benchmarks.cache_placements import PLACEMENTS, marked
 from benchmarks.caching_page import markdown, picture
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.vendors import VENDORS
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchmarks.agent_session import Exchange
-    from partstream.protocols.protocol import WireRequest
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["AUTOMATIC", "MARKED", "MARKED_MODELS", "OURS", "Row", "automatic_row", "billed", "placement_rows"]
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 

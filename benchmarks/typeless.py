@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
-from partstream.protocols.framings import SSE
-from partstream.protocols.protocol import MatchConfidence, Protocol, ResponseReaderSpec
+from partstream.protocols.protocol import SSE, MatchConfidence, Protocol, ResponseReaderSpec
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:

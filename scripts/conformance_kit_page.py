@@ -10,7 +10,7 @@ from partstream.conformance.promises import KIT_PROMISES, PROMISES
 from partstream.conformance.scenarios import SCENARIOS, Scenario
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.selection import all_rows, check_ids
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

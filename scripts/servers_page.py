@@ -13,7 +13,7 @@ from partstream.protocols.chat_completions.quirks import Quirks
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
 from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS
 from partstream.protocols.known_servers import KNOWN_SERVERS
-from partstream.protocols.registry import PROTOCOLS, spoken_at
+from partstream.protocols.protocol import PROTOCOLS, spoken_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

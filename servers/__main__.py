@@ -19,7 +19,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 from servers.environments import ROOT, NotInstalledError
 from servers.foreign import FOREIGN_SERVERS, environment_of
 from servers.processes import NotStartedError, free_port, running

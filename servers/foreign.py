@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 from servers.environments import NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:

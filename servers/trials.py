@@ -40,7 +40,7 @@ from partstream import (
     connect,
     run_tool_loop,
 )
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from offences import assert_none
-from partstream.protocols.protocol import Protocol
-from partstream.protocols.registry import _MODULES, PROTOCOLS
+from partstream.protocols.protocol import _MODULES, PROTOCOLS, Protocol
 from trips import TRIPS, Walk
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -359,7 +358,7 @@ def test_nothing_is_global_but_constants() -> None:
 # The registry row; the tables of the laboratory, by protocol; which protocol each path of the test server speaks; help
 # texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
-    "partstream.protocols.registry",
+    "partstream.protocols.protocol",
     "partstream.bundles.redaction.fragments",
     "partstream.conformance.scenarios.stream_shapes",
     "partstream.testing.served",

@@ -15,7 +15,7 @@ from servers.results import Seen, ServerResult, Verdict, judged, merged
 from servers.trials import TRIALS, Target, UnexpectedError, prove
 
 from partstream.protocols.known_servers import KNOWN_SERVERS
-from partstream.protocols.registry import spoken_at
+from partstream.protocols.protocol import spoken_at
 from partstream.testing import ReplayUpstream
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")

@@ -7,7 +7,7 @@ import pytest
 
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 KINDS = (

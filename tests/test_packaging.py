@@ -18,7 +18,7 @@ from partstream import __version__
 from partstream.configuration import SettingSource
 from partstream.configuration.table import SETTINGS
 from partstream.models.limits import LimitPolicy
-from partstream.protocols.registry import AUTO, asked_protocols
+from partstream.protocols.protocol import AUTO, asked_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

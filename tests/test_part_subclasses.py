@@ -10,7 +10,7 @@ from partstream.hosts.vscode.conversion import encode_part
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting.message_counter import MessageCounter
 from partstream.tokens.ledger.digests import message_digest
 

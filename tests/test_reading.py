@@ -22,7 +22,7 @@ from partstream import (
     read_stream,
 )
 from partstream.outputs import Outcome
-from partstream.protocols.registry import BUILT_IN_PROTOCOLS
+from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, sse, terminal
 
 ANSWER = b"".join(sse([created(), delta("Hel"), delta("lo"), {"type": "response.odd"}, terminal()]))

@@ -7,7 +7,7 @@ import pytest
 from clients.served.packages import FOLDER, PACKAGES
 from clients.served.trials import TRIALS, Told
 
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
 CALLS = [["weather", {"place": "Lisbon"}], ["time", {"place": "Lisbon", "weather": "sunny"}]]

@@ -27,7 +27,7 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.registry import chunk_protocols
+from partstream.protocols.protocol import chunk_protocols
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk
 

@@ -9,7 +9,7 @@ from partstream import ChatMessage, InvalidArgumentError, LanguageModels, Reques
 from partstream.hosts.vscode.conversion import encode_response_part
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import ThinkingPart, unchecked_part
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 
 @pytest.mark.parametrize("value", [["first ", "second"], ("first ", "second")])

@@ -26,7 +26,7 @@ from partstream import (
     user_request,
 )
 from partstream.outputs import InboundRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.serving.app import app
 

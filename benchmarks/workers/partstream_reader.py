@@ -19,8 +19,8 @@ def reader(with_msgspec: bool, protocol: str | None = None) -> Callable[[], Any]
         sys.modules["msgspec"] = None  # type: ignore[assignment]
     from benchmarks.typeless import PROTOCOLS  # noqa: PLC0415 - after msgspec is hidden
     from partstream.codec import json_codec  # noqa: PLC0415
+    from partstream.protocols.protocol import DEFAULT_PROTOCOL  # noqa: PLC0415
     from partstream.protocols.reader import StreamReader  # noqa: PLC0415
-    from partstream.protocols.registry import DEFAULT_PROTOCOL  # noqa: PLC0415
 
     if json_codec.FAST is not with_msgspec:
         raise SystemExit("msgspec is not installed, so the reader with it cannot be measured")

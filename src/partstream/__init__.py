@@ -117,10 +117,15 @@ if TYPE_CHECKING:
         ThinkTags,
         Unmapped,
     )
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import KeyKind
+    from partstream.protocols.protocol import (
+        PROTOCOLS,
+        Framing,
+        KeyKind,
+        ProtocolLoadError,
+        ProtocolName,
+        UnknownProtocolError,
+    )
     from partstream.protocols.reader import StreamReader
-    from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, ProtocolName, UnknownProtocolError
     from partstream.reading import read_stream
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
@@ -359,13 +364,13 @@ _LAZY = {
     "ThinkTags": "partstream.outputs",
     "ThinkingMode": "partstream.outputs",
     "Unmapped": "partstream.outputs",
-    "Framing": "partstream.protocols.framings",
+    "Framing": "partstream.protocols.protocol",
     "KeyKind": "partstream.protocols.protocol",
     "StreamReader": "partstream.protocols.reader",
-    "PROTOCOLS": "partstream.protocols.registry",
-    "UnknownProtocolError": "partstream.protocols.registry",
-    "ProtocolLoadError": "partstream.protocols.registry",
-    "ProtocolName": "partstream.protocols.registry",
+    "PROTOCOLS": "partstream.protocols.protocol",
+    "UnknownProtocolError": "partstream.protocols.protocol",
+    "ProtocolLoadError": "partstream.protocols.protocol",
+    "ProtocolName": "partstream.protocols.protocol",
     "read_stream": "partstream.reading",
     "AnswerFunction": "partstream.simple",
     "FunctionProvider": "partstream.simple",

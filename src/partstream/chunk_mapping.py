@@ -11,7 +11,7 @@ from partstream.error_text import ErrorMode, error_text
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, ReportingStream, Unmapped
 from partstream.protocols.likeness import likeness, understood_nothing
-from partstream.protocols.registry import chunk_protocols
+from partstream.protocols.protocol import chunk_protocols
 
 if TYPE_CHECKING:
     import logging

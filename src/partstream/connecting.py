@@ -17,7 +17,7 @@ from partstream.errors import CallerError
 from partstream.messages import RequestOptions
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 from partstream.provider import LanguageModelChatProvider
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from partstream.consumer import LanguageModelChat
     from partstream.consumer.plain_requests import Prompt
-    from partstream.protocols.registry import ProtocolName
+    from partstream.protocols.protocol import ProtocolName
 
 __all__ = ["AskSettings", "ConnectSettings", "Connection", "ask", "ask_sync", "connect"]
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias, overload
 from partstream.arguments import Expectation, check, refuse
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.protocol import AUTO
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.registry import ProtocolName
+    from partstream.protocols.protocol import Protocol, ProtocolName
 
 __all__ = ["read_stream"]
 

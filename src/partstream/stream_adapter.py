@@ -17,7 +17,7 @@ from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
 from partstream.error_text import ErrorMode
 from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
-from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
+from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.thinking_text import open_response
 from partstream.provider import FinishingProgress
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.chunk_sources import Chunks
     from partstream.parts import ResponsePart
-    from partstream.protocols.registry import ProtocolName
+    from partstream.protocols.protocol import ProtocolName
     from partstream.provider import Progress
 
 __all__ = ["AdaptedStream", "StreamAdapter"]
@@ -43,7 +43,7 @@ class StreamAdapter:
         on_unknown_chunk: Called with every chunk that no part can represent, as it came.
         logger: By default `partstream.stream_adapter`. Takes the type of such chunks, once per type and stream, and
             the end of each stream at the level debug; an error that ended a stream at the level error.
-        dialect: The kind of stream, a name of :func:`partstream.protocols.registry.chunk_protocols`; by default, the
+        dialect: The kind of stream, a name of :func:`partstream.protocols.protocol.chunk_protocols`; by default, the
             chunks of `fullStream`.
         thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None for what
             `enable_reasoning` says.

@@ -24,7 +24,7 @@ from partstream import (
     from_events,
 )
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.testing import ReplayUpstream
 from recordings import recordings

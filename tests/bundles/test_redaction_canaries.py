@@ -44,7 +44,7 @@ from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.pages.policy import Hashes
-from partstream.protocols.registry import BUILT_IN_PROTOCOLS, PROTOCOLS
+from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer, write_question
 
 WRITTEN = [name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_response is not None]

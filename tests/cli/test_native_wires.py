@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from commands import call, run
 
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing import ReplayUpstream
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import BASE_PATHS

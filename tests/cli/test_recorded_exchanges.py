@@ -28,7 +28,7 @@ from partstream.cli import main
 from partstream.codec.json_codec import dumps
 from partstream.part_json import part_json
 from partstream.parts import ResponsePart, TextPart, ToolCallPart
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing.served import scenario_events
 
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.protocol import asked_protocols
 from testing.clients import body, free_port
 
 TOKEN = token_hex(8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partstream.configuration.table import settings_of
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.protocol import asked_protocols
 from partstream.settings.row import Nesting, Secrecy, Setting, SettingSource
 
 if TYPE_CHECKING:

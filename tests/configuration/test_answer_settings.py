@@ -15,7 +15,7 @@ from partstream.log_level import LevelFilter, LogLevel
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FileMode, Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import ConfigurationError, GatewayConfiguration, GatewayProvider

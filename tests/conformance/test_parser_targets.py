@@ -20,7 +20,7 @@ from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.verdicts import Verdict
 from partstream.errors import CallerError
 from partstream.outputs import Outcome
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
 LIMITS = TimeLimits(answer_seconds=0.5, grace_seconds=0.001)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzzing.sources import Source, sources
 from partstream.outputs import CitationMode, StreamOptions, ThinkingMode
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 1.0, 0.5, 1e308, 2**53, 2**63, 2**64, -(2**63) - 1, 10**30, "", "x", ".", "...!",

@@ -18,9 +18,8 @@ from typing import Any
 from fuzzing.damage import Stream
 from partstream.outputs import Finish, StreamOutput
 from partstream.parts import DataPart, ThinkingPart, ToolCallPart
-from partstream.protocols.protocol import Protocol
+from partstream.protocols.protocol import PROTOCOLS, Protocol, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.tapped_reader import ReadStep, TappedReader
 
 _SIZES = (1, 2, 3, 7, 20, 100, 500, 2048, 2049, 5000)

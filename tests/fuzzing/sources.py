@@ -8,8 +8,8 @@ from typing import Any
 
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Reply, StreamOutput
+from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.translation import write_answer
 from recordings import FOLDER
 

@@ -15,8 +15,7 @@ from fuzzing.shrinking import shrink
 from partstream.codec.json_codec import FAST
 from partstream.codec.sse import JSONLinesDecoder
 from partstream.outputs import StreamOptions
-from partstream.protocols.framings import JSON_LINES
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import JSON_LINES, PROTOCOLS
 
 STREAMS = 60
 """Of each protocol: a few seconds for all of them."""

@@ -11,7 +11,7 @@ from partstream.hub import keys
 from partstream.hub.authenticator import HubAuthenticator, HubCaller
 from partstream.hub.directory import Directory, Key, Person, Team
 from partstream.hub.keys import code_digest, new_code, new_key, read_key, verified_key
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from partstream.codec.sse import SSEDecoder
 from partstream.inspector.frames import Frame, frames_of
-from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, PROTOCOLS, SSE
 from recordings import FOLDER
 
 if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
-    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Framing
 
 FRAMINGS = {"strict": SSE, "lenient": LENIENT_SSE, "lines": JSON_LINES, "data": PROTOCOLS["ai-sdk-data"].framings[0]}
 BETWEEN = b" \t\r\n,[]\xef\xbb\xbf"

@@ -9,7 +9,7 @@ import pytest
 from partstream.outputs import CitationMode, StreamOptions
 from partstream.parts import DataPart
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 PAGE = Path(__file__).parents[2] / "docs" / "contract.md"
 URL = "https://example.org/a"

@@ -26,8 +26,8 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.finding import LOOKED_AT, WireFinder
+from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recording import read_recording
-from partstream.protocols.registry import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers

@@ -10,7 +10,7 @@ import pytest
 from partstream import ChatMessage, RequestOptions
 from partstream.conversation.chat_request import ASKED_IN
 from partstream.outputs import InboundRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.protocols.wire_request import WireRequest
 

@@ -14,9 +14,8 @@ from partstream.codec.json_codec import FAST, MOST_LEVELS, nests_too_deeply
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import DataPart, TextPart, ToolCallPart
-from partstream.protocols.framings import JSON_LINES
+from partstream.protocols.protocol import JSON_LINES, PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, known_framings
 
 DELTA = b'"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%s"'
 

@@ -6,8 +6,7 @@ import pytest
 
 from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.known_servers import KNOWN_SERVERS, known_server, server_at
-from partstream.protocols.protocol import ServerProtocol
-from partstream.protocols.registry import PROTOCOLS, spoken_at
+from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, spoken_at
 
 ROWS = [
     *((name, row) for name, one in PROTOCOLS.items() if one.spoken_at is not None for row in one.spoken_at()),

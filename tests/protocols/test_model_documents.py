@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.model_documents import ALIAS_OF
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.served_documents import ServedDocument, ServedModel
 from partstream.protocols.wire_request import WireRequest
 from partstream.testing import ReplayUpstream

@@ -31,7 +31,7 @@ from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.anthropic_messages.read_response import EVENTS as MESSAGE_EVENTS
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.openresponses.read_response import EVENTS
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed

@@ -20,8 +20,15 @@ from partstream.errors import (
 )
 from partstream.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.framings import JSON_LINES, SSE
-from partstream.protocols.protocol import EndMark, MatchConfidence, Protocol, ResponseReaderSpec, Terminators
+from partstream.protocols.protocol import (
+    JSON_LINES,
+    SSE,
+    EndMark,
+    MatchConfidence,
+    Protocol,
+    ResponseReaderSpec,
+    Terminators,
+)
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 

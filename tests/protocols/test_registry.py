@@ -13,6 +13,9 @@ from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
 from partstream.protocols.model_paths import MODEL, path_for_model
 from partstream.protocols.protocol import (
+    DEFAULT_CHUNK_PROTOCOL,
+    DEFAULT_PROTOCOL,
+    PROTOCOLS,
     KeyKind,
     MatchConfidence,
     OwnSettings,
@@ -20,17 +23,12 @@ from partstream.protocols.protocol import (
     RequestWriterSpec,
     ResponseReaderSpec,
     ServerProtocol,
-)
-from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import (
-    DEFAULT_CHUNK_PROTOCOL,
-    DEFAULT_PROTOCOL,
-    PROTOCOLS,
     asked_protocols,
     asking,
     chunk_protocols,
     loadable_protocols,
 )
+from partstream.protocols.reader import StreamReader
 from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
 
 

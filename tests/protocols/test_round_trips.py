@@ -15,10 +15,9 @@ from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.answer_bytes import AnswerBytes
-from partstream.protocols.protocol import Protocol
+from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.recording import read_recording
-from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import (
     frame_answer,
     read_document,

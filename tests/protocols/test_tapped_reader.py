@@ -11,7 +11,7 @@ from partstream.codec.sse import SSEDecoder
 from partstream.errors import UpstreamConnectionError
 from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.framings import SSE
+from partstream.protocols.protocol import SSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.tapped_reader import DOCUMENT, END_OF_BYTES, FAILURE, ReadStep, TappedReader
 

@@ -9,8 +9,7 @@ from typing import Any
 from partstream import ChatMessage
 from partstream.messages import RequestOptions
 from partstream.outputs import Finish, InboundRequest, StreamOptions
-from partstream.protocols.protocol import KeyKind, Protocol
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import KeyKind, Protocol, loadable_protocols
 from partstream.protocols.translation import read_answer, read_document, write_question
 
 PLAIN = StreamOptions(call_id_prefix="")

@@ -8,8 +8,8 @@ from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPa
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Outcome
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import endpoint_at
 from partstream.testing.vendors.chat_completions import MOST_OF_AN_ID

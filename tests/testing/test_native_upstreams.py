@@ -10,8 +10,8 @@ import pytest
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Outcome
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import BASE_PATHS

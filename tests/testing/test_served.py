@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from partstream.errors import InvalidRequestError
-from partstream.protocols.protocol import key_in_header
-from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS, key_in_header
 from partstream.serving.endpoints import endpoints_of
 from partstream.testing.scenarios import UnknownScenarioError
 from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events

@@ -21,9 +21,9 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
 from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.protocols.protocol import Protocol, WireEvent, WireRequest
-from partstream.protocols.registry import PROTOCOLS, asked_protocols
+from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.translation import write_document
+from partstream.protocols.wire_request import WireEvent, WireRequest
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstreams import Secret, documents
 from partstream.upstreams.exchange import UpstreamRequest

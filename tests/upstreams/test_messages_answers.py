@@ -20,8 +20,8 @@ from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Thi
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.resume import resume
-from partstream.protocols.protocol import WireRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.wire_request import WireRequest
 from partstream.testing.steps import Step, document
 from partstream.upstreams import RetryPolicy
 from partstream.upstreams.exchange import UpstreamRequest

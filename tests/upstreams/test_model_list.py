@@ -14,7 +14,7 @@ from models.test_hosted_shapes import COPILOT
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ThinkingForm
 from partstream.errors import UpstreamError, UpstreamHTTPError
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.upstreams.model_list import ModelList

@@ -37,7 +37,7 @@ from partstream.protocols.chat_completions.settings import (
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.protocol import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
 from partstream.upstreams.settings import own_settings_of, upstream_rows
 

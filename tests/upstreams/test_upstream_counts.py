@@ -13,8 +13,8 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.loopback.connection import ServerConnection
 from partstream.models.discovery import FetchResponse
-from partstream.protocols.protocol import CountEndpoint, WireRequest
-from partstream.protocols.registry import asking
+from partstream.protocols.protocol import CountEndpoint, asking
+from partstream.protocols.wire_request import WireRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount

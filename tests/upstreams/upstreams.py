@@ -20,7 +20,7 @@ from partstream import (
 )
 from partstream.errors import LanguageModelError
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger.ledger import Ledger

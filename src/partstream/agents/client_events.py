@@ -28,7 +28,7 @@ from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.claims import NamedEvent, ProtocolMatcher
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.registry import AUTO, PROTOCOLS, loadable_protocols
+from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.registry import ProtocolName
+    from partstream.protocols.protocol import Protocol, ProtocolName
 
 __all__ = ["ClientEvents", "ClientParts", "from_events"]
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Final
 from partstream.media_types import bare_media_type
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.model_paths import MODEL, fits_path, literal_size
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recording import RecordingError, read_recording, wire_of
-from partstream.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.bundles.exchange import Bundle, RecordedExchange
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["Content", "ContentForm", "answers_in", "base_path_of", "content_of", "media_type_of", "protocol_asked"]
 

@@ -12,10 +12,10 @@ from partstream._version import __version__
 from partstream.bundles.errors import BundleContentError
 from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream.protocols.capture import CaptureError, as_stream
-from partstream.protocols.framings import JSON_LINES, SSE
+from partstream.protocols.protocol import JSON_LINES, SSE
 
 if TYPE_CHECKING:
-    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Framing
 
 __all__ = ["STREAM_ENDINGS", "read_stream", "write_stream"]
 

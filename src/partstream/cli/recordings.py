@@ -10,8 +10,8 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.outputs import Outcome
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recording import RecordingError
-from partstream.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ from partstream.cli.recordings import UnreadableRecordingError
 from partstream.cli.upstream_options import check_variable
 from partstream.errors import CallerError
 from partstream.outputs import StreamOptions
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.protocols.recording import RecordingError
-from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.stop_signals import stopped_by_signals
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS

@@ -19,7 +19,7 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.known_servers import KeyRequirement, server_at
-from partstream.protocols.registry import asking, broken_protocols
+from partstream.protocols.protocol import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.credentials import CredentialError

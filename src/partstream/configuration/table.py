@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_settings import KEY_ROWS
-from partstream.protocols.registry import ProtocolLoadError
+from partstream.protocols.protocol import ProtocolLoadError
 from partstream.settings.kinds import TEXT
 from partstream.settings.row import Dialog, Setting, SettingSource, by_name
 from partstream.settings.secrecy import secrets_in

@@ -15,8 +15,8 @@ from partstream.answer_functions import UnknownKeywordError
 from partstream.arguments import InvalidArgumentError, refuse
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.protocols.protocol import WireRequest
-from partstream.protocols.registry import PLAIN_MESSAGES, PROTOCOLS
+from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

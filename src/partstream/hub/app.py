@@ -18,7 +18,7 @@ from partstream.hub.retention import Retention
 from partstream.hub.routing.provider import ROUTES, RoutedProvider
 from partstream.hub.settings import HubSettings
 from partstream.hub.shared_counts import SharedCounts
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.app import ServingApp, named_providers
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of

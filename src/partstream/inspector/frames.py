@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.framings import SSE
+from partstream.protocols.protocol import SSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
-    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Framing
 
 __all__ = ["Frame", "frames_of"]
 

@@ -14,7 +14,7 @@ from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
 from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.claims import NamedEvent, claims_of
-from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.tapped_reader import END_OF_BYTES, FAILURE, ReadStep, Tap, TappedReader
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from partstream.inspector.view_shapes import FramingName
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["CompletedPart", "ReadAnswer", "ReadEvent", "read_exchange"]
 

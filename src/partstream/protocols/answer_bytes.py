@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from partstream.outputs import IdleWriter, Repeated, ResponseWriter, StreamOutput
-    from partstream.protocols.protocol import StreamForm, WireEvent
+    from partstream.protocols.server_corners import StreamForm
+    from partstream.protocols.wire_request import WireEvent
 
 __all__ = ["AnswerBytes"]
 

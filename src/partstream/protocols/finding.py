@@ -24,17 +24,16 @@ from partstream.errors import (
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.life import LifecycleState
-from partstream.protocols.registry import known_framings, loadable_protocols
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE, known_framings, loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import LanguageModelError
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import Protocol, WireEvent
+    from partstream.protocols.protocol import Framing, Protocol
+    from partstream.protocols.wire_request import WireEvent
 
 __all__ = ["LOOKED_AT", "MOST_BEGUN", "WireFinder", "explanation"]
 

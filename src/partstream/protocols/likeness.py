@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from partstream.errors import TruncatedStreamError, UpstreamProtocolError
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.life import LifecycleState
-from partstream.protocols.protocol import MatchConfidence
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import MatchConfidence, loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

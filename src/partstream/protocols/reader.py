@@ -28,8 +28,7 @@ from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamP
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
-from partstream.protocols.protocol import Protocol
-from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.outputs import FastPath, ResponseStream, StreamOutput
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import EndMark
-    from partstream.protocols.registry import ProtocolName
+    from partstream.protocols.protocol import EndMark, Framing, ProtocolName
 
 __all__ = ["StreamReader"]
 

@@ -9,18 +9,16 @@ from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.claims import claims_of, protocol_of
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.likeness import understood_nothing
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, PROTOCOLS, SSE, ProtocolLoadError, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.recording_start import RecordingStart, has_events, types_of
-from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["RecordingError", "read_recording", "wire_of"]
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, loads
 from partstream.protocols.claims import NamedEvent, stream_of_another
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["RecordingStart", "has_events", "types_of"]
 

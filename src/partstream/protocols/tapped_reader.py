@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.outputs import PausingStream, StreamOutput
-    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Framing, ProtocolName
     from partstream.protocols.protocol import Protocol as WireProtocol
-    from partstream.protocols.registry import ProtocolName
 
 __all__ = ["DOCUMENT", "END_OF_BYTES", "FAILURE", "ReadStep", "Tap", "TappedReader"]
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.outputs import InboundRequest, Reply, StreamOutput
-    from partstream.protocols.protocol import Protocol, ResponseWriterSpec
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.server_corners import ResponseWriterSpec
     from partstream.protocols.wire_request import WireEvent, WireRequest
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from partstream.protocols.model_paths import fits_path
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import loadable_protocols
 
 __all__ = ["protocol_at"]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.arguments import refuse
 from partstream.codec.json_codec import dumps
-from partstream.protocols.registry import loadable_protocols
+from partstream.protocols.protocol import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import RequestHandler
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler

@@ -12,8 +12,8 @@ from partstream.serving.memory import asked_of_store
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from partstream.protocols.protocol import ResponseWriterSpec
     from partstream.protocols.served_state import StoredAnswer, StoredRoute
+    from partstream.protocols.server_corners import ResponseWriterSpec
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.answer_run import Deliver
     from partstream.serving.memory import AnswerMemory

@@ -15,7 +15,7 @@ from partstream.bundles.forms import form_of, read_any
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.outputs import Reply
-from partstream.protocols.framings import JSON_LINES
+from partstream.protocols.protocol import JSON_LINES
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text

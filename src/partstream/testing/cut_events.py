@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
 from partstream.outputs import Finish, Unmapped
-from partstream.protocols.framings import JSON_LINES, SSE
+from partstream.protocols.protocol import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from partstream.protocols.protocol import Protocol, StreamForm
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.server_corners import StreamForm
 
 __all__ = ["EventCutter", "kind_of_frame", "kind_of_json", "kind_of_line", "marked_by"]
 

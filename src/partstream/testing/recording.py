@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import CallerError
 from partstream.protocols.capture import as_stream
-from partstream.protocols.framings import JSON_LINES, SSE
+from partstream.protocols.protocol import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
@@ -17,7 +17,8 @@ from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.protocols.protocol import Protocol, ResponseWriterSpec
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.server_corners import ResponseWriterSpec
 
 __all__ = ["NotARecordingError", "read_recording"]
 

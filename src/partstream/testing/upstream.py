@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
 from partstream.loopback.host import Host
-from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings

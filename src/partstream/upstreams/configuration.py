@@ -13,7 +13,7 @@ from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
-from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL, asking
+from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
 from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
@@ -41,8 +41,8 @@ class GatewayConfiguration(NotPickled):
     Attributes:
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
-        protocol: A name of :func:`partstream.protocols.registry.asked_protocols`, or
-            :data:`partstream.protocols.registry.AUTO` for the one that is found out, see :meth:`spoken`.
+        protocol: A name of :func:`partstream.protocols.protocol.asked_protocols`, or
+            :data:`partstream.protocols.protocol.AUTO` for the one that is found out, see :meth:`spoken`.
         api_key: Sent as the protocol says, mostly as a bearer token; or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         key_place: The settings that name that place, as text: tells the accounts of one upstream apart.

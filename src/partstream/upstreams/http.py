@@ -18,7 +18,7 @@ import httpx2
 from partstream._version import __version__
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.redaction import names_a_secret
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.protocols.registry import asking
+from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import LanguageModelError, UpstreamHTTPError
-from partstream.protocols.registry import asking
+from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
     from partstream.models.discovery import Fetch

@@ -20,8 +20,7 @@ from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
 from partstream.models.known_capabilities import known_capabilities, stated_capabilities
 from partstream.models.records import Fact, Source
-from partstream.protocols.protocol import WindowSource
-from partstream.protocols.registry import asking
+from partstream.protocols.protocol import WindowSource, asking
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
 from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement, KnownServer
-from partstream.protocols.registry import spoken_at
+from partstream.protocols.protocol import spoken_at
 from partstream.settings.errors import closest_name, shown_name
 
 if TYPE_CHECKING:

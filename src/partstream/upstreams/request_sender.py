@@ -18,7 +18,7 @@ from partstream.outputs import FileMode, Finish
 from partstream.parts import DataPart
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.overflow import Overflow, says_nothing
-from partstream.protocols.registry import PROTOCOLS, asking
+from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AttemptReport
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.fetching import DocumentFetcher

@@ -15,7 +15,7 @@ from partstream.error_text import ErrorMode
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags
-from partstream.protocols.registry import (
+from partstream.protocols.protocol import (
     AUTO,
     BUILT_IN_PROTOCOLS,
     PROTOCOLS,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import known_server
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.upstreams.configuration import fingerprint_of
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection import Detector

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.models.discovery import Fetch, FetchResponse
-    from partstream.protocols.protocol import CountEndpoint, WireRequest
+    from partstream.protocols.protocol import CountEndpoint
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["COUNT_SECONDS", "UpstreamCounts"]
 

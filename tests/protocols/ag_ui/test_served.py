@@ -21,7 +21,7 @@ from partstream import (
 )
 from partstream.errors import InvalidRequestError
 from partstream.outputs import InboundRequest, Reply, StreamOutput
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import read_question, write_answer
 from partstream.protocols.wire_request import WireRequest
 from partstream.serving.app import app

@@ -17,7 +17,7 @@ from partstream.protocols.ag_ui.answers import NOT_RUN
 from partstream.protocols.ag_ui.interrupts import resume_entries
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ag_ui.write_request import WRITE_REQUEST
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams import GatewayConfiguration

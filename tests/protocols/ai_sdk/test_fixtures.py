@@ -17,8 +17,8 @@ import pytest
 from ai_sdk import FIXTURES
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recording import read_recording
-from partstream.protocols.registry import PROTOCOLS
 
 CITATION = "application/vnd.vscode.citation+json"
 OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-")

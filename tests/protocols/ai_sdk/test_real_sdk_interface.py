@@ -15,8 +15,8 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recording import read_recording
-from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 

@@ -7,7 +7,7 @@ import pytest
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.outputs import Outcome, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols import registry
+from partstream.protocols import protocol as registry
 from protocols.ai_sdk.wire import Chunk, read
 
 CALL: Chunk = {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}}

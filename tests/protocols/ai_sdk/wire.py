@@ -8,8 +8,8 @@ from typing import Any
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_lines import CODES
+from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.thinking_text import open_response
 from partstream.protocols.translation import write_answer
 from partstream.usage import Usage

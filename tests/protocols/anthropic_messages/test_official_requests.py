@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from conversation.samples import user
 from partstream.outputs import InboundRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from protocols.answers import requests
 from protocols.anthropic_messages.official_types import validate_request

@@ -15,8 +15,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, sealed_text
-from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.wire_request import WireRequest
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}

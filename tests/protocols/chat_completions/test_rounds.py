@@ -12,7 +12,7 @@ from models.server import ModelServer, serving
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 from partstream.testing.steps import END_OF_STREAM, Send, Step, event_stream
 from partstream.upstreams.secret import Secret
 from protocols.chat_completions.requests import call, calls, gave, said

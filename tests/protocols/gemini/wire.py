@@ -8,8 +8,8 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import StreamOptions
 from partstream.parts import ThinkingPart
 from partstream.protocols.gemini.read_response import READ_RESPONSE
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS
 from protocols.feeding import assert_all_give, read_objects, read_pieces
 from protocols.openresponses.wire import Event, Result
 

@@ -5,8 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream.protocols.protocol import ServerProtocol
-from partstream.protocols.registry import asking, spoken_at
+from partstream.protocols.protocol import ServerProtocol, asking, spoken_at
 from partstream.upstreams.presets import preset_named
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "wires.md"

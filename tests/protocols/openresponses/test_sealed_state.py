@@ -15,8 +15,8 @@ from partstream.outputs import Finish, Outcome, Reply
 from partstream.parts import ResponsePart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
-from partstream.protocols.protocol import WireRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.wire_request import WireRequest
 
 CALL = ToolCallPart("c1", "f", {})
 OWN = {"id": "rs_1", "encrypted_content": "sealed by the server"}

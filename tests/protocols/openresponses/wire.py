@@ -10,8 +10,8 @@ from partstream.errors import EmptyStreamError, LanguageModelError, TruncatedStr
 from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.read_response import READ_RESPONSE
+from partstream.protocols.protocol import known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import known_framings
 from partstream.protocols.thinking_text import open_response
 
 Event = dict[str, Any]

@@ -16,7 +16,7 @@ from partstream.conversation.settings import OwnFields, RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.openresponses.settings import OpenResponsesSettings
-from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols, asking
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
 from partstream.settings.errors import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider

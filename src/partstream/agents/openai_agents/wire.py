@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.conversation.settings import RequestSettings
 from partstream.outputs import StreamOptions
 from partstream.protocols.openresponses.input_items import input_items
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,7 +18,7 @@ from partstream.conformance.scenarios.scenario import Probe
 from partstream.conformance.scenarios.stream_shapes import STREAM_SHAPES, ShapeOutcome
 from partstream.conformance.scripts import USAGE, Say, ScriptedAnswer, Think
 from partstream.conformance.told import ASPECTS, differences, judged, told_of
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

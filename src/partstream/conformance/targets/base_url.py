@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
-from partstream.protocols.registry import AUTO
+from partstream.protocols.protocol import AUTO
 from partstream.provider import LanguageModelChatProvider
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Secret

@@ -14,7 +14,7 @@ from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.provider_files import SourceLoader
 from partstream.user_code import fault_of
 

@@ -13,8 +13,8 @@ from partstream.protocols.served_documents import ServedDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.protocol import WireRequest
     from partstream.protocols.served_documents import ServedModel
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["DOCUMENTS"]
 

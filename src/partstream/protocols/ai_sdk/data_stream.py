@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.framings import Framing
-from partstream.protocols.protocol import Protocol, loaded
+from partstream.protocols.protocol import Framing, Protocol, loaded
 
 if TYPE_CHECKING:
     from partstream.codec.sse import EventDecoder

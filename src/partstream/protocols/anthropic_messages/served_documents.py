@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.outputs import InboundRequest
-    from partstream.protocols.protocol import WireRequest
     from partstream.protocols.served_documents import ServedModel
+    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["DOCUMENTS", "PREFIX"]
 

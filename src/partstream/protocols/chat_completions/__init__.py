@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
-from partstream.protocols.protocol import EndMark, Protocol, Terminators, loaded
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, EndMark, Protocol, Terminators, loaded
 
 __all__ = ["PROTOCOL"]
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from partstream.protocols.protocol import CountEndpoint, WireRequest
+from partstream.protocols.protocol import CountEndpoint
+from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["COUNT", "COUNT_METHOD"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.framings import JSON_LINES
-from partstream.protocols.protocol import Protocol, loaded
+from partstream.protocols.protocol import JSON_LINES, Protocol, loaded
 
 __all__ = ["PROTOCOL"]
 

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.protocol import asked_protocols
 from partstream.upstreams.detection.finding import detect
 from partstream.upstreams.detection.memory import DetectionFile
 

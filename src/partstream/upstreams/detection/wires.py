@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.model_paths import path_for_model
-from partstream.protocols.registry import PROTOCOLS, asked_protocols
+from partstream.protocols.protocol import PROTOCOLS, asked_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
