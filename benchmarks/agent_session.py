@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.parts import ResponsePart, ToolCallPart
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.testing.upstream import ReceivedRequest
 
 __all__ = ["Exchange", "play_session"]

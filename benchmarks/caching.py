@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchmarks.agent_session import Exchange
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["AUTOMATIC", "MARKED", "MARKED_MODELS", "OURS", "Row", "automatic_row", "billed", "placement_rows"]
 

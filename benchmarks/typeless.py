@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import LanguageModelError
     from partstream.outputs import FastPath, StreamOptions, StreamOutput
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = ["PROTOCOLS", "TypelessStream"]
 

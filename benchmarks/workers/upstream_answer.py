@@ -23,7 +23,7 @@ from benchmarks.streams import Event, text
 from partstream.outputs import StreamOptions
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.upstreams import RetryPolicy, Timeouts
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import HTTPAnswer

@@ -14,7 +14,7 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_request import PATH, build_request
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 ORIGIN = Origin("upstream", "small")
 PREFIX = "gw-"

@@ -34,8 +34,8 @@ from partstream.hub.routing.listing import routed_information
 from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
-from partstream.protocols.wire_request import WireRequest
 from partstream.serving.models import CataloguedModel
 from partstream.tokens import Counters, MessageCounter
 from partstream.usage import Usage

@@ -11,12 +11,12 @@ import pytest
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.messages import Role
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
-from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from partstream.outputs import InboundRequest
-    from partstream.protocols.server_corners import RequestReaderSpec
+    from partstream.protocols.serve import RequestReaderSpec
 
 AGENTS = Path(__file__).parents[1] / "fixtures" / "agents"
 RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"

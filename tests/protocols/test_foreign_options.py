@@ -11,8 +11,8 @@ from partstream import ChatMessage, RequestOptions
 from partstream.conversation.chat_request import ASKED_IN
 from partstream.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
-from partstream.protocols.wire_request import WireRequest
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 USUAL = {"model", "input", "messages", "stream", "stream_options", "store", "max_tokens", "contents"}

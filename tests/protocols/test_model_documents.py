@@ -7,8 +7,7 @@ import pytest
 
 from partstream.protocols.model_documents import ALIAS_OF
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.served_documents import ServedDocument, ServedModel
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import ServedDocument, ServedModel, WireRequest
 from partstream.testing import ReplayUpstream
 
 IDS = ["acme/large", "claude-own", "small"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.protocols.model_paths import fits_path, literal_size, model_in_path, path_for_model
+from partstream.protocols.serve import fits_path, literal_size, model_in_path, path_for_model
 
 PATTERN = "/models/{model}:streamGenerateContent"
 

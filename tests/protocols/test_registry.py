@@ -11,7 +11,6 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
-from partstream.protocols.model_paths import MODEL, path_for_model
 from partstream.protocols.protocol import (
     DEFAULT_CHUNK_PROTOCOL,
     DEFAULT_PROTOCOL,
@@ -29,7 +28,7 @@ from partstream.protocols.protocol import (
     loadable_protocols,
 )
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
+from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, path_for_model
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)

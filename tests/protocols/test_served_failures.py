@@ -26,8 +26,8 @@ from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failure_meanings import failure_of
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.protocols.server_corners import ResponseWriterSpec
 
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None]
 

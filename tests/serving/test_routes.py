@@ -7,7 +7,7 @@ import pytest
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import ServedDocument
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import failure_of
 from partstream.serving.routes import NoRouteError, Routes

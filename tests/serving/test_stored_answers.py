@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.served_state import StoredAnswer
+from partstream.protocols.serve import StoredAnswer
 from partstream.serving.failures import ChainTooLargeError, StoreFailedError
 from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
 

@@ -22,8 +22,8 @@ from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOpt
 from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
+from partstream.protocols.serve import WireEvent, WireRequest
 from partstream.protocols.translation import write_document
-from partstream.protocols.wire_request import WireEvent, WireRequest
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstreams import Secret, documents
 from partstream.upstreams.exchange import UpstreamRequest

@@ -21,7 +21,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing.steps import Step, document
 from partstream.upstreams import RetryPolicy
 from partstream.upstreams.exchange import UpstreamRequest

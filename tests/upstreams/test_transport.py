@@ -27,7 +27,7 @@ from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, asking
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream

@@ -14,7 +14,7 @@ from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.loopback.connection import ServerConnection
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, asking
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount

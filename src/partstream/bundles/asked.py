@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from partstream.bundles.content import base_path_of
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.errors import PartstreamError
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedRequest

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.media_types import bare_media_type
 from partstream.protocols.capture import CaptureError, as_stream
-from partstream.protocols.model_paths import MODEL, fits_path, literal_size
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recording import RecordingError, read_recording, wire_of
+from partstream.protocols.serve import MODEL, fits_path, literal_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

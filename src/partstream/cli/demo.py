@@ -34,8 +34,8 @@ from partstream.consumer import (
 )
 from partstream.messages import ChatMessage, Tool
 from partstream.parts import TextPart
-from partstream.protocols.model_paths import path_for_model
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
+from partstream.protocols.serve import path_for_model
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from partstream.conformance.scripts import ScriptedAnswer
     from partstream.messages import ChatMessage
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.server_corners import StreamForm
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import StreamForm, WireEvent
     from partstream.testing.steps import Step
 
 __all__ = ["AnswerStream", "answer_stream", "form_of", "framed"]

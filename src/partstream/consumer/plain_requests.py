@@ -16,7 +16,7 @@ from partstream.arguments import InvalidArgumentError, refuse
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from partstream.outputs import IdleWriter, Repeated, ResponseWriter, StreamOutput
-    from partstream.protocols.server_corners import StreamForm
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import StreamForm, WireEvent
 
 __all__ = ["AnswerBytes"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = ["Claims", "NamedEvent", "ProtocolMatcher", "claims_of", "protocol_of", "stream_of_another"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.served_documents import ServedModel
+    from partstream.protocols.serve import ServedModel
 
 __all__ = ["codex_models"]
 

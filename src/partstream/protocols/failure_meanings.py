@@ -1,6 +1,6 @@
 """What our errors mean for the client of a server, as one table.
 
-A wire says the failure in its own words: :attr:`partstream.protocols.server_corners.ResponseWriterSpec.fail` before the
+A wire says the failure in its own words: :attr:`partstream.protocols.serve.ResponseWriterSpec.fail` before the
 answer has begun, its writer inside the stream.
 """
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.protocols.protocol import Framing, Protocol
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = ["LOOKED_AT", "MOST_BEGUN", "WireFinder", "explanation"]
 

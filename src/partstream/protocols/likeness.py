@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = ["likeness", "understood_nothing"]
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.protocols.codex_models import codex_models
-from partstream.protocols.model_paths import MODEL, model_in_path
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import MODEL, ServedDocument, model_in_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["ALIAS_OF", "MODEL_DOCUMENTS", "ModelDocuments"]
 

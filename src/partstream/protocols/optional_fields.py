@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["NOTHING", "OptionalField", "leave_out", "refused_fields"]
 

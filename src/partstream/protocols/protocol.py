@@ -28,8 +28,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.errors import COMMON_ERRORS, Errors
-from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
-from partstream.protocols.wire_request import WireEvent, WireRequest
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -275,7 +274,7 @@ class RequestWriterSpec:
     Attributes:
         write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
         path: The path of the endpoint below the base URL, for messages and for finding the endpoint. Where it names the
-            model, it holds `{model}` in its place, see :mod:`partstream.protocols.model_paths`.
+            model, it holds `{model}` in its place, see :mod:`partstream.protocols.serve`.
         authorize: The headers that carry a key, given the key and its kind.
         authorize_for: The same as a person has set it, or as a known server wants it, given the settings of requests
             and the server or None; None for a protocol whose servers all take the key alike.

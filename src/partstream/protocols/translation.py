@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.server_corners import ResponseWriterSpec
-    from partstream.protocols.wire_request import WireEvent, WireRequest
+    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
 
 __all__ = [
     "MissingCornerError",

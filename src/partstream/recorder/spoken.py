@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from partstream.protocols.model_paths import fits_path
 from partstream.protocols.protocol import loadable_protocols
+from partstream.protocols.serve import fits_path
 
 __all__ = ["protocol_at"]
 

@@ -34,8 +34,7 @@ from partstream.serving.requests import ClientLeftError
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import InboundRequest
-    from partstream.protocols.served_state import RequestReferences, ResolvedReferences, ServedState, StoredAnswer
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
     from partstream.serving.clients import RequestClient

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partstream.protocols.protocol import KeyKind
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
     from partstream.protocols.protocol import Protocol, RequestWriterSpec
-    from partstream.protocols.server_corners import RequestReaderSpec, ResponseWriterSpec
+    from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec
 
 __all__ = ["Endpoint", "endpoints_of"]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from partstream.asgi import Receive, Send
-    from partstream.protocols.served_state import StoredRoute
+    from partstream.protocols.serve import StoredRoute
     from partstream.serving.authentication import Caller
     from partstream.serving.outgoing import Head
     from partstream.serving.owner_routes import OwnerRoute

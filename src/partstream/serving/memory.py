@@ -8,8 +8,8 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.protocols.serve import ResolvedReferences
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.access_token import kept_token
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
 from partstream.serving.recorded_outlet import RecordingReplySink
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from partstream.protocols.served_state import RequestReferences, ServedState, StoredAnswer
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
     from partstream.serving.outgoing import ReplySink
     from partstream.serving.stored_answers import SQLiteAnswers
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 
 from partstream.cancellation import CancellationToken
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.protocols.served_documents import ServedModel
+from partstream.protocols.serve import ServedModel
 from partstream.serving.provider_errors import is_cancellation_of_ours
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ModelCatalogue:
         providers: The providers by name; of two models with one id, the first provider's has the id, and the other is
             `name/id`.
         aliases: The prefixes with which every model may also be named, see
-            :attr:`partstream.protocols.server_corners.ResponseWriterSpec.aliases`.
+            :attr:`partstream.protocols.serve.ResponseWriterSpec.aliases`.
         seconds: How long a list is kept.
     """
 

@@ -10,13 +10,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.json_codec import loads
-from partstream.protocols.served_state import StoredAnswer
+from partstream.protocols.serve import StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from partstream.protocols.served_state import AnswerRecord
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import AnswerRecord, WireRequest
     from partstream.serving.outgoing import Head, ReplySink
 
 __all__ = ["RecordingReplySink"]

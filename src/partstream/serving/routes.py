@@ -7,13 +7,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
-from partstream.protocols.model_paths import fits_path, literal_size, names_something
+from partstream.protocols.serve import fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from partstream.protocols.served_documents import ServedDocument
-    from partstream.protocols.served_state import StoredRoute
+    from partstream.protocols.serve import ServedDocument, StoredRoute
     from partstream.serving.endpoints import Endpoint
 
 __all__ = ["NoRouteError", "Route", "Routes"]
@@ -31,7 +30,7 @@ class Route:
 
     Attributes:
         method: The HTTP method.
-        path: The pattern of the whole path, see :mod:`partstream.protocols.model_paths`.
+        path: The pattern of the whole path, see :mod:`partstream.protocols.serve`.
         endpoint: The endpoint whose protocol is spoken here.
         document: The document that stands here, or None.
         stored: What of kept answers stands here, or None.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.outputs import InboundRequest, Reply
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.serving.endpoints import Endpoint
 
 __all__ = ["ServerOverrides"]

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import PartstreamError
+from partstream.protocols.serve import ResolvedReferences
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.protocols.served_state import ResolvedReferences
 from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.asgi import Receive, Scope, Send
-    from partstream.protocols.served_sockets import SocketConversation, SocketTurn
+    from partstream.protocols.serve import SocketConversation, SocketTurn
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.outgoing import Head

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from partstream.protocols.model_paths import id_in_path
-from partstream.protocols.served_state import Effect
+from partstream.protocols.serve import Effect, id_in_path
 from partstream.serving.memory import asked_of_store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from partstream.protocols.served_state import StoredAnswer, StoredRoute
-    from partstream.protocols.server_corners import ResponseWriterSpec
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ResponseWriterSpec, StoredAnswer, StoredRoute, WireRequest
     from partstream.serving.answer_run import Deliver
     from partstream.serving.memory import AnswerMemory
     from partstream.serving.recorded_outlet import RecordingReplySink

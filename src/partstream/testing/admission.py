@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import RecordedExchange
     from partstream.outputs import InboundRequest
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.serving.endpoints import Endpoint
     from partstream.testing.prompt_cache import PromptCache
     from partstream.testing.scenarios import Outputs

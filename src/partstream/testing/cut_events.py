@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.server_corners import StreamForm
+    from partstream.protocols.serve import StreamForm
 
 __all__ = ["EventCutter", "kind_of_frame", "kind_of_json", "kind_of_line", "marked_by"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.server_corners import ResponseWriterSpec
+    from partstream.protocols.serve import ResponseWriterSpec
 
 __all__ = ["NotARecordingError", "read_recording"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.asgi import Application, Message, Receive, Scope
     from partstream.asgi import Send as SendMessage
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.server_corners import StreamForm
+    from partstream.protocols.serve import StreamForm
     from partstream.testing.directives import NamedValue
     from partstream.testing.exchanges import Exchanges, ServedExchange
     from partstream.testing.scenarios import Outputs

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.outputs import Reply
-from partstream.protocols.model_paths import fits_path, literal_size
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.protocols.serve import fits_path, literal_size
 from partstream.serving.endpoints import Endpoint, endpoints_of
 from partstream.testing.directives import NamedValue
 from partstream.testing.scripted import play
@@ -20,7 +20,7 @@ from partstream.testing.scripted import play
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = [
     "ARGUMENT_SIZE",

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from partstream.outputs import PausingStream, StreamOptions
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
+    from partstream.protocols.serve import WireRequest
     from partstream.protocols.tapped_reader import Tap
-    from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["UpstreamRequest"]
 

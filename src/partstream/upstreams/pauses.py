@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from partstream.outputs import PausingStream, StreamOutput
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.transport import Transport
 

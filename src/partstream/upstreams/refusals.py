@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
     from partstream.protocols.protocol import RequestWriterSpec
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.retry import Sending
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.protocols.protocol import CountEndpoint
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["COUNT_SECONDS", "UpstreamCounts"]
 

@@ -22,8 +22,8 @@ from partstream import (
 from partstream.errors import InvalidRequestError
 from partstream.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_answer
-from partstream.protocols.wire_request import WireRequest
 from partstream.serving.app import app
 from protocols.ag_ui.strict import check_event
 from protocols.answers import answers

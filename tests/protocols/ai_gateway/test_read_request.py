@@ -19,8 +19,8 @@ from partstream.protocols.ai_gateway.read_prompt import DENIED
 from partstream.protocols.ai_gateway.read_request import read_request
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_question
-from partstream.protocols.wire_request import WireRequest
 from unsupported import UNSUPPORTED, request_form
 
 PIXEL = "iVBORw0KGgo="

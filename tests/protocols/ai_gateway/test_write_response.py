@@ -33,6 +33,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_gateway.errors import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import (
     frame_answer,
     read_answer,
@@ -41,7 +42,6 @@ from partstream.protocols.translation import (
     write_answer,
     write_document,
 )
-from partstream.protocols.wire_request import WireRequest
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from protocols.test_round_trips import moderate

@@ -17,7 +17,7 @@ from partstream.protocols.ai_gateway.headers import build_headers
 from partstream.protocols.ai_gateway.read_request import read_request
 from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
 from partstream.protocols.ai_gateway.write_request import build_request
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, check_calls, contents, strings
 
 GATEWAY = replace(ORIGIN, model="made/up")

@@ -15,7 +15,7 @@ from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice
 from partstream.testing.vendors.anthropic_messages import VENDOR
 

@@ -16,7 +16,7 @@ from partstream.protocols.anthropic_messages.carried_blocks import block_item, c
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, sealed_text
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}

@@ -17,6 +17,7 @@ from partstream.conversation.tool_names import ToolNames
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import ResponsePart, TextPart
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import (
     frame_answer,
     read_answer,
@@ -25,7 +26,6 @@ from partstream.protocols.translation import (
     write_document,
     write_question,
 )
-from partstream.protocols.wire_request import WireRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.directives import NamedValue
 from partstream.testing.scripted import play

@@ -12,7 +12,7 @@ from partstream.conversation.settings import RequestSettings
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 NOWHERE = "https://models.example/v1"
 """The base URL of a server that nobody knows."""

@@ -9,7 +9,7 @@ from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPE
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT, OPTIONAL_FIELDS
 from partstream.protocols.error_bodies import read_error_body
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 BODY: dict[str, Any] = {
     "model": "m",

@@ -15,7 +15,7 @@ from partstream.errors import InvalidRequestError
 from partstream.outputs import InboundRequest
 from partstream.protocols.chat_completions.read_request import READ_REQUEST
 from partstream.protocols.chat_completions.sealed_state import sealed_entry
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
 URL = "text/uri-list"

@@ -17,7 +17,7 @@ from partstream.protocols.chat_completions.sealed_state import read_sealed
 from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE, frame
 from partstream.protocols.chat_completions.written_document import write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
 
 REPLY = Reply("identity", 1_700_000_000)

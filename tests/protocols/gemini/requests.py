@@ -15,7 +15,7 @@ from partstream.conversation.tool_names import ToolNames
 from partstream.outputs import Finish, Unmapped
 from partstream.protocols.gemini.settings import GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from protocols.gemini.wire import read
 
 NEW, OLD = "gemini-3.5-flash", "gemini-2.5-flash"

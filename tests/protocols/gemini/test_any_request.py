@@ -15,7 +15,7 @@ from partstream import ChatMessage, RequestNotExpressibleError, RequestOptions, 
 from partstream.protocols.gemini.carried_items import ITEM_TYPE
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.requests import NEW, OLD, prepared, written
 

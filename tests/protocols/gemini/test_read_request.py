@@ -12,7 +12,7 @@ from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.gemini.read_request import READ_REQUEST
 from partstream.protocols.gemini.sealed_state import made_up_signature, sealed_signature
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from protocols.openresponses.wire import Event
 
 STREAM = "/models/gemini-3-flash:streamGenerateContent"

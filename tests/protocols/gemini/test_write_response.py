@@ -13,10 +13,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.sealed_state import is_made_up, read_sealed
 from partstream.protocols.gemini.write_response import WRITE_RESPONSE
-from partstream.protocols.model_paths import fits_path, literal_size
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedModel
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import ServedModel, WireRequest, fits_path, literal_size
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.wire import Event
 

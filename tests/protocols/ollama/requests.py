@@ -22,7 +22,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.write_request import WRITE_REQUEST
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 URL = "http://localhost:11434/api"
 _Said = str | DataPart | TextPart | ThinkingPart | ToolCallPart | ToolResultPart

@@ -13,8 +13,8 @@ from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.ollama.read_request import READ_REQUEST
 from partstream.protocols.ollama.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.serve import WireRequest
 from partstream.protocols.timestamps import rfc3339
-from partstream.protocols.wire_request import WireRequest
 from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.vendors.ollama import VENDOR
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage

@@ -7,8 +7,7 @@ from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.served_record import ResponseRecord
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
-from partstream.protocols.served_state import StoredAnswer
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import StoredAnswer, WireRequest
 
 SECRET = b"a secret of the installation"
 DONE = Finish(Outcome.COMPLETED)

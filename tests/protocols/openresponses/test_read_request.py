@@ -13,7 +13,7 @@ from partstream.errors import InvalidRequestError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
 

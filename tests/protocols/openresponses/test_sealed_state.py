@@ -16,7 +16,7 @@ from partstream.parts import ResponsePart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 CALL = ToolCallPart("c1", "f", {})
 OWN = {"id": "rs_1", "encrypted_content": "sealed by the server"}

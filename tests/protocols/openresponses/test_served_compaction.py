@@ -11,7 +11,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import ResolvedReferences, ServedState
+from partstream.protocols.serve import ResolvedReferences, ServedState
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request
 

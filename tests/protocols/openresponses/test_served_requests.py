@@ -8,7 +8,7 @@ from partstream.errors import InvalidRequestError
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import RequestReferences, ResolvedReferences, ServedState
+from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
 
 assert WRITE_RESPONSE.state is not None

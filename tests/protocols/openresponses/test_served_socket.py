@@ -9,9 +9,7 @@ from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.served_socket import ResponsesSocket
-from partstream.protocols.served_sockets import SocketTurn
-from partstream.protocols.served_state import RequestReferences, ResolvedReferences
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import RequestReferences, ResolvedReferences, SocketTurn, WireRequest
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
 HANDSHAKE = WireRequest("/responses", {}, {"user-agent": "u"}, method="GET", base_path="/v1")

@@ -15,7 +15,7 @@ from partstream.protocols.life import LifecycleState, strict_step
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE, frame, write_document
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
 
 REPLY = Reply("identity", 1_700_000_000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing.prompt_cache import CachedPrompt, PromptCache
 from partstream.testing.vendors.anthropic_messages import VENDOR
 

@@ -12,7 +12,7 @@ from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_signed_state
 from partstream.testing.scripted import play

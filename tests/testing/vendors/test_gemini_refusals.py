@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.test_read_request import call, model, response, user
 from protocols.openresponses.wire import Event

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireEvent
+    from partstream.protocols.serve import WireEvent
 
 __all__ = ["STREAM_SHAPES", "ShapeOutcome", "StreamShape"]
 

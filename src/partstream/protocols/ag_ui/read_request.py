@@ -17,13 +17,12 @@ from partstream.outputs import InboundRequest
 from partstream.protocols.ag_ui.asked_messages import read_context, read_messages
 from partstream.protocols.ag_ui.options import EFFORT, chosen_options
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
-from partstream.protocols.model_paths import model_in_path
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import RequestReaderSpec, model_in_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["READ_REQUEST"]
 

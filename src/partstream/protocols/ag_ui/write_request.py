@@ -19,9 +19,8 @@ from partstream.protocols.ag_ui.messages import conversation_of
 from partstream.protocols.ag_ui.options import forwarded_options
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.bodies import with_extra_fields
-from partstream.protocols.model_paths import MODEL, path_for_model
 from partstream.protocols.protocol import RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest

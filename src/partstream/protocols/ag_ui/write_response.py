@@ -23,8 +23,8 @@ from partstream.protocols.errors import NO_REASON
 from partstream.protocols.fields import identifier
 from partstream.protocols.life import LifecycleState
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.protocols.served_failures import STATUSES, FailedReply, ServedFailure, retry_headers
-from partstream.protocols.server_corners import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -39,12 +39,12 @@ from partstream.protocols.ai_gateway.shapes import (
     tagged,
     whole_number,
 )
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["READ_REQUEST", "read_request"]
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import ServedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["DOCUMENTS"]
 

@@ -23,7 +23,7 @@ from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
 from partstream.protocols.ai_sdk.replay import RULES
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest

@@ -26,7 +26,7 @@ from partstream.protocols.ai_sdk.chunks import (
     whole_text,
 )
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.fields import identifier
 from partstream.protocols.ai_sdk.replay import REASONING
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import Usage
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from partstream.protocols.ai_sdk.chunks import (
 from partstream.protocols.ai_sdk.errors import error_value
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.ai_sdk.written_usage import known, written_usage
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import Usage
 
 if TYPE_CHECKING:

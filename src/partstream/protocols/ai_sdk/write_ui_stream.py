@@ -25,7 +25,7 @@ from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.files import data_chunk
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.ai_sdk.written_usage import known, written_usage
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["LEAVE_OUT", "OPTIONAL_FIELDS", "REFUSED_FIELDS"]
 

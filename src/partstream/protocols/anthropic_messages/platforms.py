@@ -12,7 +12,7 @@ from partstream.protocols.anthropic_messages.settings import Platform
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["PATH", "on_platform"]
 

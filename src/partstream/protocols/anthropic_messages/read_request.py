@@ -20,10 +20,10 @@ from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["READ_REQUEST", "read_request"]
 

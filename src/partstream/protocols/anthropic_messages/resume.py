@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.protocols.fields import identifier, mapping
 
 if TYPE_CHECKING:
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["resume"]
 

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.anthropic_messages.read_request import read_request
 from partstream.protocols.model_documents import ModelDocuments
-from partstream.protocols.model_paths import MODEL
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import MODEL, ServedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.outputs import InboundRequest
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["DOCUMENTS", "PREFIX"]
 

@@ -37,7 +37,7 @@ from partstream.protocols.anthropic_messages.server_rules import rules_of
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation
 from partstream.protocols.life import LifecycleState
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:

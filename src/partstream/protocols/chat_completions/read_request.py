@@ -18,12 +18,12 @@ from partstream.outputs import InboundRequest
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["READ_REQUEST"]
 

@@ -21,7 +21,7 @@ from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 from partstream.settings.checks import fits_header
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from partstream.protocols.citations import read_citation
 from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import LifecycleState
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from partstream.protocols.protocol import CountEndpoint
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 __all__ = ["COUNT", "COUNT_METHOD"]
 

@@ -17,13 +17,12 @@ from partstream.protocols.asked_fields import Counts
 from partstream.protocols.gemini.asked_contents import read_contents, read_system
 from partstream.protocols.gemini.asked_fields import camel_case, object_of, text_of
 from partstream.protocols.gemini.asked_tools import read_tools
-from partstream.protocols.model_paths import MODEL, model_in_path
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import MODEL, RequestReaderSpec, model_in_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["ARRAY", "READ_REQUEST", "read_asked"]
 

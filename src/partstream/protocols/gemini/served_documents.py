@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.protocols.gemini.read_request import read_asked
-from partstream.protocols.model_paths import MODEL, model_in_path, path_for_model
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import MODEL, ServedDocument, model_in_path, path_for_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.outputs import InboundRequest
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["DOCUMENTS"]
 

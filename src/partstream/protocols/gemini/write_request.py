@@ -19,9 +19,8 @@ from partstream.protocols.gemini.options import read_options
 from partstream.protocols.gemini.settings import GeminiSettings
 from partstream.protocols.gemini.thinking_config import thinking_config
 from partstream.protocols.gemini.tools import tool_fields
-from partstream.protocols.model_paths import path_for_model
 from partstream.protocols.protocol import NO_FIELDS, KeyKind, RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest, path_for_model
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest

@@ -28,7 +28,7 @@ from partstream.protocols.gemini.written_errors import error_document, error_eve
 from partstream.protocols.gemini.written_state import WrittenState
 from partstream.protocols.gemini.written_usage import written_usage
 from partstream.protocols.life import LifecycleState
-from partstream.protocols.server_corners import ResponseWriterSpec, StreamForm
+from partstream.protocols.serve import ResponseWriterSpec, StreamForm
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:

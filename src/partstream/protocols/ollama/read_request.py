@@ -15,12 +15,12 @@ from partstream.protocols.asked_fields import Counts, checked, not_default, opti
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
 from partstream.protocols.ollama.options import NUM_CTX
-from partstream.protocols.server_corners import RequestReaderSpec
+from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["READ_REQUEST", "read_think"]
 

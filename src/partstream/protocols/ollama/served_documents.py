@@ -6,13 +6,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import ServedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["DOCUMENTS", "VERSION"]
 

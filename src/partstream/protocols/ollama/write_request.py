@@ -21,7 +21,7 @@ from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.thinking_levels import think_for
 from partstream.protocols.ollama.window import choose_window, complete_settings
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest

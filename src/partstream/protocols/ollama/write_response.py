@@ -17,8 +17,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row
 from partstream.protocols.life import LifecycleState
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
+from partstream.protocols.serve import ResponseWriterSpec
 from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
-from partstream.protocols.server_corners import ResponseWriterSpec
 from partstream.protocols.timestamps import rfc3339
 from partstream.usage import UnifiedFinishReason
 

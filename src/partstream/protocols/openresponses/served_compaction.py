@@ -27,14 +27,14 @@ from partstream.protocols.openresponses.sealed_summary import SUMMARY, sealed_su
 from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import COMPACTION, Identifiers
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.server_corners import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec
+from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.outputs import Reply, StreamOutput
     from partstream.parts import MessagePart
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["COMPACT"]
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.served_documents import ServedDocument
+from partstream.protocols.serve import ServedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.protocols.served_documents import ServedModel
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ServedModel, WireRequest
 
 __all__ = ["DOCUMENTS"]
 

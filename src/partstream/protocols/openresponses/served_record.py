@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.protocols.openresponses.served_requests import input_list
-from partstream.protocols.served_state import StoredAnswer
+from partstream.protocols.serve import StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["CANCELLED", "ResponseRecord", "event_of", "frames_in"]
 
@@ -28,7 +28,7 @@ _DATA: Final = b"\ndata: "
 
 
 class ResponseRecord:
-    """One response; see :class:`partstream.protocols.served_state.AnswerRecord`.
+    """One response; see :class:`partstream.protocols.serve.AnswerRecord`.
 
     Args:
         limit: The most bytes of frames.

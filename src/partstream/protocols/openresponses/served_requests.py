@@ -18,13 +18,12 @@ from partstream.protocols.asked_fields import described, optional_text
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.sealed_summary import open_compactions
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import RequestReferences, ResolvedRequest
+from partstream.protocols.serve import RequestReferences, ResolvedRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.protocols.served_state import ResolvedReferences, StoredAnswer
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import ResolvedReferences, StoredAnswer, WireRequest
 
 __all__ = ["NOT_FOUND_CODE", "input_list", "join", "keeps", "refuse", "unkept", "wanted", "whole"]
 

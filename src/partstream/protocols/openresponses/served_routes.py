@@ -13,13 +13,12 @@ from partstream.errors import InvalidRequestError
 from partstream.protocols.openresponses.served_requests import input_list
 from partstream.protocols.openresponses.written_items import Identifiers
 from partstream.protocols.refused import RefusedRequestError
-from partstream.protocols.served_state import Effect, StoredRoute
+from partstream.protocols.serve import Effect, StoredRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.protocols.served_state import StoredAnswer
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import StoredAnswer, WireRequest
 
 __all__ = ["ROUTES", "items_of", "unknown", "unstreamed"]
 

@@ -16,14 +16,12 @@ from partstream.protocols.openresponses.errors import error_document
 from partstream.protocols.openresponses.served_record import frames_in
 from partstream.protocols.openresponses.served_requests import whole
 from partstream.protocols.openresponses.served_routes import items_of
-from partstream.protocols.served_sockets import ServedSocket, SocketTurn
-from partstream.protocols.served_state import ResolvedReferences
+from partstream.protocols.serve import ResolvedReferences, ServedSocket, SocketTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.served_state import RequestReferences, StoredAnswer
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import RequestReferences, StoredAnswer, WireRequest
 
 __all__ = ["SOCKET", "ResponsesSocket"]
 
@@ -41,7 +39,7 @@ _DATA: Final = b"\ndata: "
 
 
 class ResponsesSocket:
-    """What is said on one socket; see :class:`partstream.protocols.served_sockets.SocketConversation`.
+    """What is said on one socket; see :class:`partstream.protocols.serve.SocketConversation`.
 
     Args:
         handshake: The request that opened it.

@@ -1,4 +1,4 @@
-"""What a server of OpenResponses remembers of its responses; see :mod:`partstream.protocols.served_state`."""
+"""What a server of OpenResponses remembers of its responses; see :mod:`partstream.protocols.serve`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from partstream.protocols.openresponses.served_record import ResponseRecord
 from partstream.protocols.openresponses.served_requests import join, keeps, refuse, unkept, wanted, whole
 from partstream.protocols.openresponses.served_routes import ROUTES, items_of, unknown, unstreamed
-from partstream.protocols.served_state import ServedState
+from partstream.protocols.serve import ServedState
 
 __all__ = ["STATE"]
 

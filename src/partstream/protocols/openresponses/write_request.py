@@ -19,7 +19,7 @@ from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.optional_fields import LEAVE_OUT
 from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

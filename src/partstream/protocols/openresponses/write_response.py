@@ -36,7 +36,7 @@ from partstream.protocols.openresponses.written_items import (
     write_call,
     write_compaction,
 )
-from partstream.protocols.server_corners import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,7 +17,7 @@ from partstream.testing.vendors.vendor import Vendor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["MOST_OF_AN_ID", "VENDOR"]
 

@@ -30,7 +30,7 @@ from partstream.testing.vendors.vendor import Vendor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["VENDOR"]
 

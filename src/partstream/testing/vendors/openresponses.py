@@ -8,7 +8,7 @@ from partstream.testing.prompt_cache import OPENAI_RULE, CachedPrompt, listed_bl
 from partstream.testing.vendors.vendor import Vendor
 
 if TYPE_CHECKING:
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
 
 __all__ = ["VENDOR"]
 

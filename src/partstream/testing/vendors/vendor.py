@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.protocols.refused import RefusedRequestError
-    from partstream.protocols.wire_request import WireRequest
+    from partstream.protocols.serve import WireRequest
     from partstream.testing.prompt_cache import CachedPrompt
 
 __all__ = ["SignedState", "ThoughtfulCall", "Vendor"]

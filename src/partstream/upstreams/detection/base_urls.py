@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.protocols.model_paths import MODEL
+from partstream.protocols.serve import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.model_paths import path_for_model
 from partstream.protocols.protocol import PROTOCOLS, asked_protocols
+from partstream.protocols.serve import path_for_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,528 @@
+"""The two corners of a protocol that a server has: the one that reads requests, and the one that writes answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from urllib.parse import quote, unquote
+
+from partstream.outputs import Outcome
+from partstream.protocols.served_failures import plain_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.outputs import InboundRequest, Reply, ResponseWriter
+    from partstream.protocols.refused import RefusedRequestError
+    from partstream.protocols.served_failures import FailedReply, ServedFailure
+
+
+# ---- server corners ----
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReaderSpec:
+    """The corner that reads requests, as a server does.
+
+    Attributes:
+        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand. The
+            path of the request is the one that was asked, with the model in it.
+        paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
+            the model; without any, :attr:`RequestWriterSpec.path`.
+        socket: The WebSocket at the same paths; None for a wire without one.
+    """
+
+    read: Callable[[WireRequest], InboundRequest]
+    paths: tuple[str, ...] = ()
+    socket: ServedSocket | None = None
+
+
+_EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
+_COMMENT: Final = b": keep-alive\n\n"
+"""A comment of server-sent events, which every reader skips (docs/wires/serving.md#keep-alive)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamForm:
+    """How the events of an answer stand in the bytes of its stream.
+
+    Attributes:
+        frame: The bytes of one event.
+        start: The bytes before the first event.
+        separator: The bytes between two events.
+        end: The bytes behind the last event.
+        content_type: The media type.
+        keep_alive: The bytes between two events that say nothing but that the connection lives; empty for a form that
+            has none.
+    """
+
+    frame: Callable[[WireEvent], bytes]
+    start: bytes = b""
+    separator: bytes = b""
+    end: bytes = b""
+    content_type: str = _EVENT_STREAM
+    keep_alive: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseWriterSpec:
+    """The corner that writes answers, as a server does.
+
+    Attributes:
+        open: Makes the writer of one response to a request.
+        frame: The bytes of one event.
+        document: The events of a whole response as what a client gets that wants no stream: HTTP status and JSON.
+        error: The JSON object of an HTTP error, given its status and message.
+        end_of_stream: The bytes behind the last event.
+        content_type: The media type of the stream.
+        documents: What a server has beside its answers, such as the list of models.
+        form_of: The form of the stream that a request wants, for a wire that has several; None for the one form that
+            `frame`, `end_of_stream` and `content_type` say.
+        base_paths: The paths of the base URLs of clients, the usual one first.
+        fail: A failure in the wire's own statuses, headers and words; None for a wire of which `error` says all.
+        request_id_header: The response header in which clients of this wire look for the id of their request.
+        aliases: Prefixes with which clients of this wire may name every model, such as `maker/`.
+        stopped: The outcome with which an answer ends that the server stops, as when it is shut down.
+        drops_thinking_state: Whether the official clients of this wire have no field for the opaque state of thinking,
+            or the wire has none: a server remembers it for them.
+        state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
+        further: Further endpoints where a model answers.
+    """
+
+    open: Callable[[InboundRequest, Reply], ResponseWriter]
+    frame: Callable[[WireEvent], bytes]
+    document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
+    error: Callable[[int, str], WireEvent]
+    end_of_stream: bytes = b""
+    content_type: str = _EVENT_STREAM
+    documents: tuple[ServedDocument, ...] = ()
+    form_of: Callable[[InboundRequest], StreamForm] | None = None
+    base_paths: tuple[str, ...] = ("/v1",)
+    fail: Callable[[ServedFailure], FailedReply] | None = None
+    request_id_header: str = "x-request-id"
+    aliases: tuple[str, ...] = ()
+    stopped: Outcome = Outcome.FAILED
+    drops_thinking_state: bool = False
+    state: ServedState | None = None
+    further: tuple[FurtherEndpoint, ...] = ()
+
+    def failed(self, failure: ServedFailure) -> FailedReply:
+        """The reply that tells a client of a failure."""
+        return plain_reply(self.error, failure) if self.fail is None else self.fail(failure)
+
+    def stream_form(self, asked: InboundRequest) -> StreamForm:
+        """The form of the stream that answers a request."""
+        if self.form_of is not None:
+            return self.form_of(asked)
+        keep_alive = _COMMENT if self.content_type == _EVENT_STREAM else b""
+        return StreamForm(self.frame, end=self.end_of_stream, content_type=self.content_type, keep_alive=keep_alive)
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherEndpoint:
+    """An endpoint of a protocol's server where a model answers another kind of request, such as one for a summary.
+
+    Attributes:
+        path: The pattern of its path below the base path.
+        reads: The corner that reads its requests.
+        writes: The corner that writes its answers; its documents, routes and further endpoints are not looked at.
+    """
+
+    path: str
+    reads: RequestReaderSpec
+    writes: ResponseWriterSpec
+
+
+# ---- wire request ----
+# A request as it stands on the wire, as those who write it, read it and answer it know it.
+
+WireEvent: TypeAlias = dict[str, Any]
+"""One event of a wire as a JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as it stands on the wire, without the key.
+
+    Attributes:
+        path: The path of the endpoint below the base URL, such as `/responses`.
+        body: The JSON object.
+        headers: The headers that the protocol itself has, names in lower case.
+        query: The query of the URL, without its question mark.
+        method: The HTTP method.
+        base_path: The path of the base URL at which a server was asked; empty where nobody is asked yet.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    query: str = ""
+    method: str = "POST"
+    base_path: str = ""
+
+
+# ---- model paths ----
+# Paths that name the model, or a thing that a server keeps: one pattern writes them and finds the name in them again.
+#
+# A pattern is a path below the base URL that holds :data:`MODEL` once, such as
+# `/models/{model}:streamGenerateContent`, or :data:`ID` once, such as `/responses/{id}`, or neither.
+
+MODEL: Final = "{model}"
+"""What stands in a pattern for the model."""
+
+ID: Final = "{id}"
+"""What stands in a pattern for the id of a thing, which is one segment of the path."""
+
+
+def path_for_model(pattern: str, model_id: str) -> str:
+    """The path of a pattern for one model, which is percent-encoded as one segment (RFC 3986 section 2.1)."""
+    return pattern.replace(MODEL, quote(model_id, safe=""))
+
+
+def model_in_path(pattern: str, path: str) -> str | None:
+    """The model that a path names: empty for a pattern without a model, None for a path that does not fit the pattern.
+
+    Slashes of a model may stand in the path as they are: some clients do not encode them.
+    """
+    before, place, behind = pattern.partition(MODEL)
+    if not place:
+        return "" if path == pattern else None
+    named = _between(path, before, behind)
+    return None if named is None else unquote(named)
+
+
+def id_in_path(pattern: str, path: str) -> str | None:
+    """The id that a path names; None for a path that does not fit the pattern, and for a pattern without an id."""
+    before, place, behind = pattern.partition(ID)
+    named = _between(path, before, behind) if place else None
+    return None if named is None or "/" in named else unquote(named)
+
+
+def _between(path: str, before: str, behind: str) -> str | None:
+    fits = path.startswith(before) and path.endswith(behind) and len(path) > len(before) + len(behind)
+    return path[len(before) : len(path) - len(behind)] if fits else None
+
+
+def fits_path(pattern: str, path: str) -> bool:
+    """Tells whether a path fits a pattern."""
+    return (id_in_path if ID in pattern else model_in_path)(pattern, path) is not None
+
+
+def names_something(pattern: str) -> bool:
+    """Tells whether the paths of a pattern name a model or an answer; else it is a path itself."""
+    return MODEL in pattern or ID in pattern
+
+
+def literal_size(pattern: str) -> int:
+    """The number of characters of a pattern that stand for themselves: of two that fit, the larger one says more."""
+    return len(pattern.replace(MODEL, "").replace(ID, ""))
+
+
+# ---- served documents ----
+# The documents that a server has beside its answers: its list of models, one of them, the count of a request.
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model of a server, as far as documents tell of it.
+
+    Attributes:
+        id: What requests call it.
+        name: What people call it.
+        max_input_tokens: The most tokens of a request.
+        max_output_tokens: The most tokens of an answer.
+        image_input: Whether it takes images.
+        tool_calling: Whether it calls tools.
+        thinking: Whether it thinks.
+        input_price: US dollars per token of the prompt, as text; None for a model without a price.
+        output_price: US dollars per token of the answer, as text; None for a model without a price.
+    """
+
+    id: str
+    name: str
+    max_input_tokens: int
+    max_output_tokens: int
+    image_input: bool
+    tool_calling: bool
+    thinking: bool
+    input_price: str | None
+    output_price: str | None
+
+
+DocumentAnswer: TypeAlias = "Callable[[WireRequest, Sequence[ServedModel], int], tuple[int, Mapping[str, Any]]]"
+"""Answers a request for a document: HTTP status and JSON. The number is the count of the tokens, where it counts."""
+
+
+def _everybody(_headers: Mapping[str, str]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ServedDocument:
+    """A document at a path of its own.
+
+    Attributes:
+        method: The HTTP method.
+        path: The pattern of its path below the base path, see :mod:`partstream.protocols.serve`.
+        answer: Answers a request, given the models of the server, the usual one first, and the tokens of the request
+            that `counts` gives, or 0. It may raise what reading a request raises, and
+            :class:`partstream.protocols.refused.RefusedRequestError`.
+        is_meant: Whether the headers of a request, names in lower case, ask for this document, where another protocol
+            has one at the same path. One that is meant by its headers comes before those that everybody may mean.
+        counts: The request whose tokens the document tells; the server counts them as its model does. It may raise what
+            `answer` may. None for a document that tells none.
+    """
+
+    method: str
+    path: str
+    answer: DocumentAnswer
+    is_meant: Callable[[Mapping[str, str]], bool] = _everybody
+    counts: Callable[[WireRequest], InboundRequest] | None = None
+
+    @property
+    def is_for_everybody(self) -> bool:
+        """Whether no header is needed to mean it."""
+        return self.is_meant is _everybody
+
+
+# ---- served state ----
+# What the server of a protocol remembers of its answers, and what it does with them: the seam, without I/O.
+#
+# A protocol says which earlier answers a request refers to, how they are joined to it, and which routes read what is
+# kept. Who serves finds the answers, for the caller that they belong to, and keeps new ones.
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer that is kept.
+
+    Attributes:
+        id: Its id.
+        previous_id: The id of the answer that its request continued; None for the first of a chain.
+        request: The JSON object of the request, without what the request took from earlier answers.
+        response: The JSON object of the answer.
+        frames: The events of its stream as bytes, one frame each, in order; None if no stream was kept.
+    """
+
+    id: str
+    previous_id: str | None
+    request: Mapping[str, Any] = field(repr=False)
+    response: Mapping[str, Any] = field(repr=False)
+    frames: tuple[bytes, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReferences:
+    """What of earlier answers a request refers to.
+
+    Attributes:
+        answer_id: The id of the answer that it continues, or None.
+        item_ids: The ids of single items of earlier answers.
+    """
+
+    answer_id: str | None = None
+    item_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedReferences:
+    """What was found of what a request refers to.
+
+    Attributes:
+        chain: The answers that the request continues, the oldest first; empty if they were not found.
+        items: The items that were found, by their ids.
+    """
+
+    chain: tuple[StoredAnswer, ...] = ()
+    items: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRequest:
+    """A request with what it refers to.
+
+    Attributes:
+        asks: What the model is asked: the request behind the answers that it continues.
+        own: The same without those answers, as it is kept beside its own answer.
+    """
+
+    asks: WireRequest
+    own: WireRequest
+
+
+class Effect(StrEnum):
+    """What a route of stored answers does."""
+
+    READ = "read"
+    DELETE = "delete"
+    CANCEL = "cancel"
+    """Stops the answer if it is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRoute:
+    """A route that reads or changes an answer that is kept.
+
+    Attributes:
+        method: The HTTP method.
+        path: The pattern of its path below the base path, with :data:`partstream.protocols.serve.ID`
+            for the id of the answer.
+        document: The reply, given the request and the chain of answers that ends with the one that the path names. It
+            may raise what reading a request raises, and :class:`partstream.protocols.refused.RefusedRequestError`.
+        effect: What it does, before `document` is asked.
+        resumes: The number of the first frame that a request wants of the stream of the answer, or None where it wants
+            the document; None for a route that sends no stream. It may raise what `document` may.
+    """
+
+    method: str
+    path: str
+    document: Callable[[WireRequest, Sequence[StoredAnswer]], Mapping[str, Any]]
+    effect: Effect = Effect.READ
+    resumes: Callable[[WireRequest], int | None] | None = None
+
+
+class AnswerRecord(Protocol):
+    """Reads one answer as it is sent, and tells what is to be kept of it; a type of its own: a server names no wire."""
+
+    @property
+    def answer_id(self) -> str | None:
+        """The id of the answer; None while no event has said it."""
+        ...
+
+    @property
+    def frames(self) -> Sequence[bytes] | None:
+        """The frames so far, in a list that grows; None once they are more than the limit."""
+        ...
+
+    @property
+    def response(self) -> Mapping[str, Any] | None:
+        """The answer as it is now; None while no event has said anything."""
+        ...
+
+    def add(self, data: bytes) -> bool:
+        """Takes the next bytes of the stream, whole frames; says whether the end of the answer is in them."""
+        ...
+
+    def take_document(self, document: Mapping[str, Any]) -> None:
+        """Takes the document that is sent in place of a stream."""
+        ...
+
+    def cancel(self) -> None:
+        """Records that the answer was stopped because its client left, or asked for that."""
+        ...
+
+    def stored(self, request: WireRequest) -> StoredAnswer | None:
+        """What is to be kept, given :attr:`Joined.own`; None if nothing was said."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServedState:
+    """What the server of a protocol remembers.
+
+    Attributes:
+        refuse: Refuses a request for something that no server of ours has, by the name of its field; raises
+            :class:`partstream.protocols.refused.RefusedRequestError`.
+        wanted: What of earlier answers a request refers to.
+        join: A request with everything that it refers to, given what was found and the secret of the installation.
+            It raises :class:`partstream.protocols.refused.RefusedRequestError` for what was not found and for sealed
+            text that this installation has not signed.
+        keeps: Whether a request wants its answer to be kept.
+        unkept: The request as it is answered where nothing is kept, so that the answer does not say otherwise.
+        record: Makes the record of one answer, given the most bytes of frames that it may hold.
+        items: The items of an answer that requests may refer to, by their ids.
+        whole: An answer with the answers before it as part of its own request, for one whose chain is not kept.
+        unknown: The error for an id that is not known, or not known to the caller.
+        unstreamed: The error for a stream that was not kept.
+        routes: The routes of stored answers.
+        fields: The fields of a request that are understood here, so that no reader has to have a place for them.
+    """
+
+    refuse: Callable[[WireRequest], None]
+    wanted: Callable[[WireRequest], RequestReferences]
+    join: Callable[[WireRequest, ResolvedReferences, bytes], ResolvedRequest]
+    keeps: Callable[[WireRequest], bool]
+    unkept: Callable[[WireRequest], WireRequest]
+    record: Callable[[int], AnswerRecord]
+    items: Callable[[StoredAnswer], Mapping[str, Mapping[str, Any]]]
+    whole: Callable[[Sequence[StoredAnswer], StoredAnswer], StoredAnswer]
+    unknown: Callable[[str], RefusedRequestError]
+    unstreamed: Callable[[str], RefusedRequestError]
+    routes: tuple[StoredRoute, ...]
+    fields: frozenset[str]
+
+
+# ---- served sockets ----
+# A WebSocket on which a client asks a model more than once: the seam, without I/O.
+#
+# A protocol reads the client's messages and says which requests are to be answered, one after another. The answers
+# are those of HTTP: the same reader, writer and frames; the protocol turns their bytes into messages.
+
+
+@dataclass(frozen=True, slots=True)
+class SocketTurn:
+    """A request that came over a socket.
+
+    Attributes:
+        request: The request, as it would have come over HTTP.
+        generates: Whether a model answers. Otherwise the answer is empty: the client only announces its conversation.
+    """
+
+    request: WireRequest
+    generates: bool = True
+
+
+class SocketConversation(Protocol):
+    """What is said on one socket; a type of its own, because a server names no wire."""
+
+    def receive(self, message: str | bytes) -> Sequence[str]:
+        """Takes a message of the client; returns what is answered to it at once. A request waits for its turn."""
+        ...
+
+    def next_turn(self) -> SocketTurn | None:
+        """The next request, unless one is being answered or none waits; it is being answered from now on."""
+        ...
+
+    def recall(self, wanted: RequestReferences) -> ResolvedReferences:
+        """What the socket itself remembers of what a request refers to."""
+        ...
+
+    def messages(self, data: bytes) -> Sequence[str]:
+        """The messages for the next bytes of the answer's stream, which are whole frames."""
+        ...
+
+    def refused(self, status: int, document: Mapping[str, Any]) -> Sequence[str]:
+        """The messages for a request that was refused before its answer began; the turn is over then."""
+        ...
+
+    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
+        """Ends the turn.
+
+        Args:
+            earlier: What was found of what its request refers to.
+            stored: The answer, with what its own request said; None if it has none.
+        """
+        ...
+
+    def too_old(self) -> Sequence[str]:
+        """The messages for a socket that is closed because it has been open for too long."""
+        ...
+
+
+def _no_headers() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSocket:
+    """The WebSocket that stands at the path of an endpoint.
+
+    Attributes:
+        open: Makes the conversation of one socket, given the request of its handshake, which has no body.
+        headers: Headers of the reply to the handshake.
+    """
+
+    open: Callable[[WireRequest], SocketConversation]
+    headers: Mapping[str, str] = field(default_factory=_no_headers)
