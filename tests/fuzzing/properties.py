@@ -19,8 +19,7 @@ from fuzzing.damage import Stream
 from partstream.outputs import Finish, StreamOutput
 from partstream.parts import DataPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS, Protocol, known_framings
-from partstream.protocols.reader import StreamReader
-from partstream.protocols.tapped_reader import ReadStep, TappedReader
+from partstream.protocols.reader import ReadStep, StreamReader, TappedReader
 
 _SIZES = (1, 2, 3, 7, 20, 100, 500, 2048, 2049, 5000)
 _DEEP = 400

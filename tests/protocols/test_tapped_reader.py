@@ -12,8 +12,7 @@ from partstream.errors import UpstreamConnectionError
 from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.protocol import SSE
-from partstream.protocols.reader import StreamReader
-from partstream.protocols.tapped_reader import DOCUMENT, END_OF_BYTES, FAILURE, ReadStep, TappedReader
+from partstream.protocols.reader import DOCUMENT, END_OF_BYTES, FAILURE, ReadStep, StreamReader, TappedReader
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "ai_sdk"
 DELTA = b'data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%s"}\n\n'

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from partstream.log_level import TRACE, LogLevel
-from partstream.protocols.tapped_reader import TappedReader
+from partstream.protocols.reader import TappedReader
 from partstream.testing.steps import Send, Step, document, event_stream
 from partstream.upstreams import RetryPolicy, Secret
 from upstreams.upstreams import ask, gateway_to, replay, run, server_of

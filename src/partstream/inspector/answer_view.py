@@ -32,8 +32,8 @@ from partstream.inspector.runs import milliseconds, parts_shown, results_shown, 
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.reader import END_OF_BYTES
 from partstream.protocols.recording import RecordingError
-from partstream.protocols.tapped_reader import END_OF_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,9 +15,8 @@ from partstream.inspector.frames import Frame, frames_of
 from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.claims import NamedEvent, claims_of
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
-from partstream.protocols.reader import StreamReader
+from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recording import RecordingError
-from partstream.protocols.tapped_reader import END_OF_BYTES, FAILURE, ReadStep, Tap, TappedReader
 from partstream.upstreams.recorded import end_of, recorded_failure, refusal_of
 
 if TYPE_CHECKING:

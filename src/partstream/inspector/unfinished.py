@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.contract import Level
-from partstream.protocols.tapped_reader import END_OF_BYTES
+from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:
     from partstream.inspector.view_shapes import AnswerView

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from partstream.outputs import PausingStream, StreamOptions
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
+    from partstream.protocols.reader import Tap
     from partstream.protocols.serve import WireRequest
-    from partstream.protocols.tapped_reader import Tap
 
 __all__ = ["UpstreamRequest"]
 
@@ -56,7 +56,7 @@ class UpstreamRequest:
         """
         if tap is None:
             return StreamReader(self.protocol, self.options, paused=self.paused)
-        from partstream.protocols.tapped_reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
+        from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
 
         return TappedReader(tap, self.protocol, self.options, paused=self.paused)
 

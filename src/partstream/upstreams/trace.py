@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.log_level import TRACE, is_traced
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.tapped_reader import Tap
+from partstream.protocols.reader import Tap
 from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.tapped_reader import ReadStep
+    from partstream.protocols.reader import ReadStep
 
 __all__ = ["AttemptTrace", "open_trace"]
 
