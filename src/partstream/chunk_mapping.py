@@ -10,8 +10,8 @@ from partstream.chunk_sources import as_chunk
 from partstream.error_text import ErrorMode, error_text
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, ReportingStream, Unmapped
-from partstream.protocols.likeness import likeness, understood_nothing
 from partstream.protocols.protocol import chunk_protocols
+from partstream.protocols.recognition import likeness, understood_nothing
 
 if TYPE_CHECKING:
     import logging

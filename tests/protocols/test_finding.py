@@ -25,8 +25,8 @@ from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.finding import LOOKED_AT, WireFinder
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
+from partstream.protocols.recognition import LOOKED_AT, WireFinder
 from partstream.protocols.recording import read_recording
 from partstream.protocols.translation import frame_answer, write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
@@ -255,7 +255,7 @@ def test_a_hundred_events_that_tell_nothing_are_enough() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partstream.protocols.finding._MOST_BYTES", 4 * LOOKED_AT)
+    monkeypatch.setattr("partstream.protocols.recognition._MOST_BYTES", 4 * LOOKED_AT)
     finder = WireFinder()
     pieces = 0
     while not finder.feed(b": ping\n\n" * 512):
@@ -266,7 +266,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_event_without_an_end_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partstream.protocols.finding._MOST_BYTES", 4096)
+    monkeypatch.setattr("partstream.protocols.recognition._MOST_BYTES", 4096)
     reader = StreamReader()
     reader.feed(b'data: "')
     (finish,) = reader.feed(b"x" * 4096)

@@ -26,9 +26,8 @@ from partstream.arguments import described, refuse
 from partstream.chunk_sources import as_chunk, chunks_of
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.claims import NamedEvent, ProtocolMatcher
-from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
+from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
 from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
-from partstream.protocols.finding import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 from partstream.errors import PartstreamError
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.capture import CaptureError, as_stream
-from partstream.protocols.claims import claims_of, protocol_of
-from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.likeness import understood_nothing
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, PROTOCOLS, SSE, ProtocolLoadError, known_framings
 from partstream.protocols.reader import StreamReader
+from partstream.protocols.recognition import claims_of, name_of_stream, protocol_of, understood_nothing
 from partstream.protocols.recording_start import RecordingStart, has_events, types_of
 
 if TYPE_CHECKING:

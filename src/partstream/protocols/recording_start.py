@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, loads
-from partstream.protocols.claims import NamedEvent, stream_of_another
 from partstream.protocols.protocol import loadable_protocols
+from partstream.protocols.recognition import NamedEvent, stream_of_another
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, loads, nests_too_deeply
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder
@@ -22,20 +22,159 @@ from partstream.errors import (
     UpstreamProtocolError,
 )
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.claims import NamedEvent, ProtocolMatcher, claims_of
-from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.life import LifecycleState
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE, known_framings, loadable_protocols
+from partstream.protocols.protocol import (
+    JSON_LINES,
+    LENIENT_SSE,
+    SSE,
+    MatchConfidence,
+    known_framings,
+    loadable_protocols,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import LanguageModelError
     from partstream.protocols.protocol import Framing, Protocol
     from partstream.protocols.serve import WireEvent
 
-__all__ = ["LOOKED_AT", "MOST_BEGUN", "WireFinder", "explanation"]
+
+# ---- foreign ----
+# Recognizes streams that no protocol here reads, so that an error can name them.
+
+_CONVERSE_FIELDS: Final = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "messageStop"})
+
+
+def _is_converse_event(event: WireEvent) -> bool:
+    return not _CONVERSE_FIELDS.isdisjoint(event)
+
+
+_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Bedrock Converse", _is_converse_event),)
+"""The name of a wire, and whether an event is one of its events."""
+
+
+def name_of_stream(events: Iterable[WireEvent]) -> str | None:
+    """The name of the stream that the events belong to, by the first event that shows it; None if no event does."""
+    return next((name for event in events for name, is_sign in _SIGNS if is_sign(event)), None)
+
+
+# ---- claims ----
+# Which protocol events are of, by what the protocols claim of them.
+#
+# One event tells little: an error or a ping stands in the streams of many wires. So an event counts that a protocol
+# is sure of, and otherwise what most events may be.
+
+
+class NamedEvent(NamedTuple):
+    """An event as it stands in a recording.
+
+    Attributes:
+        name: What the line before it calls it; empty without such a line.
+        event: The JSON object.
+    """
+
+    name: str
+    event: WireEvent
+
+
+class Claims(NamedTuple):
+    """What a protocol claims of some events.
+
+    Attributes:
+        sure: How many are surely of it.
+        possible: How many may be of it.
+        of: How many there are.
+    """
+
+    sure: int
+    possible: int
+    of: int
+
+    @property
+    def any(self) -> bool:
+        """Whether one event at least may be of it."""
+        return bool(self.sure or self.possible)
+
+    @property
+    def most(self) -> bool:
+        """Whether half of them or more may be of it, one at least."""
+        return self.any and (self.sure + self.possible) * 2 >= self.of
+
+
+def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
+    """What a protocol claims of events."""
+    claimed = [_claim(row, one) for one in events]
+    return Claims(claimed.count(MatchConfidence.SURE), claimed.count(MatchConfidence.POSSIBLE), len(claimed))
+
+
+class ProtocolMatcher:
+    """Tells which protocol events are of, event by event: the one rule for streams, recordings and clients.
+
+    Args:
+        rows: The protocols that may be meant, the most likely one first.
+
+    Attributes:
+        sure: The first protocol that is sure of an event; None so far.
+        seen: How many events were looked at until then.
+    """
+
+    def __init__(self, rows: Sequence[Protocol]) -> None:
+        self.sure: Protocol | None = None
+        self.seen = 0
+        self._rows = rows
+        self._possible = [0] * len(rows)
+
+    def add(self, event: NamedEvent) -> Protocol | None:
+        """Looks at the next event; returns the protocol that is sure of one."""
+        if self.sure is not None:
+            return self.sure
+        self.seen += 1
+        for place, row in enumerate(self._rows):
+            claim = _claim(row, event)
+            if claim is MatchConfidence.SURE:
+                self.sure = row
+                return row
+            self._possible[place] += claim is MatchConfidence.POSSIBLE
+        return None
+
+    @property
+    def told(self) -> Protocol | None:
+        """The protocol that is sure of an event; else the one that may have most of them, half of them at least."""
+        if self.sure is not None or not self._rows:
+            return self.sure
+        most = max(self._possible)
+        return self._rows[self._possible.index(most)] if most and most * 2 >= self.seen else None
+
+
+def protocol_of(rows: Sequence[Protocol], events: Iterable[NamedEvent]) -> Protocol | None:
+    """The protocol that the first events tell; None where they tell none."""
+    telling = ProtocolMatcher(rows)
+    for event in events:
+        if telling.add(event) is not None:
+            break
+    return telling.told
+
+
+def stream_of_another(rows: Iterable[Protocol], row: Protocol, events: Sequence[NamedEvent]) -> str | None:
+    """The title of another wire that is sure of one of the events; None where no other is.
+
+    Args:
+        rows: The protocols that may be meant.
+        row: The one that is no other.
+        events: The events.
+    """
+    others = (one for one in rows if one.name != row.name and claims_of(one, events).sure)
+    other = next(others, None)
+    return name_of_stream(event for _, event in events) if other is None else other.shown_title
+
+
+def _claim(row: Protocol, named: NamedEvent) -> MatchConfidence:
+    return row.read_response().claim(row.kind(named.event) or named.name or None, named.event)
+
+
+# ---- finding ----
 
 LOOKED_AT: Final = 16 * 1024
 """Bytes at the beginning of an answer that are looked at to say what it is."""
@@ -386,3 +525,26 @@ def _beginning_of(head: bytes) -> str:
 
 def _text(head: bytes, most: int = _SHOWN) -> str:
     return head[: most * 4].decode(errors="replace").strip()[:most]
+
+
+# ---- likeness ----
+# Tells that events were given to a protocol that they are not of, and names the protocol that they look like.
+
+
+def understood_nothing(error: LanguageModelError | None) -> bool:
+    """Whether the error of a Finish says that no answer began, or that the input held no event at all."""
+    if isinstance(error, TruncatedStreamError):
+        return error.state == LifecycleState.IDLE.name
+    return isinstance(error, UpstreamProtocolError)
+
+
+def likeness(events: Sequence[WireEvent]) -> str | None:
+    """The protocol that one of the events certainly belongs to, including protocols that nothing here reads.
+
+    None if no event shows one.
+    """
+    for name, row in loadable_protocols()[0].items():
+        claim = row.read_response().claim
+        if any(claim(row.kind(event), event) is MatchConfidence.SURE for event in events):
+            return name
+    return name_of_stream(events)
