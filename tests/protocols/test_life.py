@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState, strict_step
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, strict_step
 
 OPEN_STATES = [state for state in LifecycleState if state is not LifecycleState.ENDED]
 

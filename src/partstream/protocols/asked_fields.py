@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from partstream.errors import InvalidRequestError
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

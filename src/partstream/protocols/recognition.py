@@ -22,7 +22,6 @@ from partstream.errors import (
     UpstreamProtocolError,
 )
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.life import LifecycleState
 from partstream.protocols.protocol import (
     JSON_LINES,
     LENIENT_SSE,
@@ -31,6 +30,7 @@ from partstream.protocols.protocol import (
     known_framings,
     loadable_protocols,
 )
+from partstream.protocols.read_response import LifecycleState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

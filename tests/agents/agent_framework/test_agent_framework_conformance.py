@@ -26,7 +26,7 @@ from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.verdicts import Verdict
 from partstream.messages import Role
 from partstream.parts import ToolResultPart
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 LONG = {"long-text", "fifty-at-once"}
 """Left out: they show the same, for longer. Many runs at once are a scenario of every framework."""

@@ -4,7 +4,7 @@ import pytest
 
 from partstream.protocols.ai_gateway.context_management import CLEAR_TOOL_USES, ContextManagement
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
-from partstream.protocols.applied_edits import applied_edits
+from partstream.protocols.read_response import applied_edits
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 

@@ -13,8 +13,8 @@ from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import kind_of
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.life import LifecycleEvent, LifecycleState, strict_step
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.read_response import LifecycleEvent, LifecycleState, strict_step
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk, Writer, frame, read_framed
 from protocols.answers import answers

@@ -4,9 +4,9 @@ import pytest
 
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from protocols.openresponses.wire import delta, event, terminal
 
 # An answer of this protocol ends with its stream, and its last event reports all that there is to report.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
 from partstream.conversation.media import sniff
 from partstream.outputs import Unmapped
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Collection

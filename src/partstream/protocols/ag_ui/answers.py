@@ -18,7 +18,7 @@ from partstream.protocols.ag_ui.carried_items import (
     TOOL_CALL_ID,
 )
 from partstream.protocols.bodies import call_arguments
-from partstream.protocols.fields import identifier, mapping
+from partstream.protocols.read_response import identifier, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

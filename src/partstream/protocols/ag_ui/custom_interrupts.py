@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.inner_activity import InnerCall
-from partstream.protocols.fields import identifier, mapping, objects, text
+from partstream.protocols.read_response import identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ON_INTERRUPT", "actions_of", "decisions", "interrupt_of", "message_of"]
 

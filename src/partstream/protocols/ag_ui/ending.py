@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.outputs import Outcome
 from partstream.protocols.ag_ui.usage import model_of, read_usage
-from partstream.protocols.fields import identifier, mapping
+from partstream.protocols.read_response import identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
     from partstream.usage import Usage
 
 __all__ = ["CANCELLED", "FINISH_REASON", "INTERRUPT", "IS_CUT", "MODEL", "OURS", "SUCCESS", "Ending"]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.error_bodies import ErrorBody, read_error_body
 from partstream.protocols.errors import NO_REASON, Errors
-from partstream.protocols.fields import identifier
+from partstream.protocols.read_response import identifier
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamFailureError
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ERRORS", "RUN_ERROR", "failure_of"]
 

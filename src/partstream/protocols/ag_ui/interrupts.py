@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.inner_activity import wish
 from partstream.protocols.ag_ui.custom_interrupts import actions_of, decisions, message_of
-from partstream.protocols.fields import identifier, mapping, objects, text
+from partstream.protocols.read_response import identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.protocols.ag_ui.tool_calls import ToolCalls
-from partstream.protocols.fields import Wire
+from partstream.protocols.read_response import Wire
 
 __all__ = ["interrupted_fields", "question", "resume_entries"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.protocols.fields import identifier, objects, text
+from partstream.protocols.read_response import identifier, objects, text
 
 if TYPE_CHECKING:
     from partstream.inner_activity import InnerCall
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["LastWords"]
 

@@ -21,7 +21,7 @@ from partstream.protocols.ag_ui.answers import Answer
 from partstream.protocols.ag_ui.content import content_of, result_content_of
 from partstream.protocols.ag_ui.interrupts import resume_entries
 from partstream.protocols.ag_ui.message_ids import with_ids
-from partstream.protocols.fields import identifier, objects
+from partstream.protocols.read_response import identifier, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """AG-UI: events of a run in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: EVENTS says what an event is for that table, and which handler it has.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what has no part is
 counted as :class:`Unmapped`.
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.inner_activity import handover_line
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.adapter import Adapter
 from partstream.protocols.ag_ui.carried_items import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID
 from partstream.protocols.ag_ui.carrying import Carrying
 from partstream.protocols.ag_ui.custom_interrupts import ON_INTERRUPT, interrupt_of
@@ -28,10 +27,20 @@ from partstream.protocols.ag_ui.steps import Steps
 from partstream.protocols.ag_ui.texts import SUBAGENT, Texts
 from partstream.protocols.ag_ui.thinking import Thinking
 from partstream.protocols.ag_ui.tool_calls import ToolCalls
-from partstream.protocols.fields import Wire, identifier, mapping, objects, text
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    Adapter,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    identifier,
+    mapping,
+    objects,
+    shown,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import text_part
-from partstream.protocols.fields import Wire, identifier, text
+from partstream.protocols.read_response import Wire, identifier, text
 
 if TYPE_CHECKING:
     from partstream.protocols.ag_ui.carrying import Carrying

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.outputs import StreamOutput, ThinkingMode
 from partstream.parts import thinking_part
 from partstream.protocols.ag_ui.carried_items import ENCRYPTED, ENTITY, MESSAGE
-from partstream.protocols.fields import Wire, identifier, text
+from partstream.protocols.read_response import Wire, identifier, text
 
 if TYPE_CHECKING:
     from partstream.outputs import StreamOptions

@@ -16,8 +16,7 @@ from partstream.inner_activity import InnerCall, InnerResult, call_data, call_li
 from partstream.outputs import Unmapped
 from partstream.parts import tool_call_part
 from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID
-from partstream.protocols.call_arguments import read_arguments
-from partstream.protocols.fields import identifier, mapping, objects, text
+from partstream.protocols.read_response import identifier, mapping, objects, read_arguments, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ag_ui.last_words import LastWords
     from partstream.protocols.ag_ui.steps import Steps
     from partstream.protocols.ag_ui.thinking import Thinking
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ToolCalls"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import as_count
-from partstream.protocols.fields import identifier
+from partstream.protocols.read_response import identifier
 from partstream.usage import Usage
 
 if TYPE_CHECKING:

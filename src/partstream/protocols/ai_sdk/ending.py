@@ -16,7 +16,7 @@ from partstream.protocols.ai_sdk.fields import (
     merge,
     metadata,
 )
-from partstream.protocols.applied_edits import applied_edits
+from partstream.protocols.read_response import applied_edits
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
 from partstream.numbers import as_count
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import shown
 
 __all__ = [
     "ARGUMENTS_DELTA",

@@ -1,6 +1,6 @@
 """AI SDK: chunks in, VS Code's parts out; one reader for all four streams and all versions.
 
-Rule 1: order is in :mod:`partstream.protocols.life`; no handler asks how far the response has come.
+Rule 1: order is in :mod:`partstream.protocols.read_response`; no handler asks how far the response has come.
 Rule 2: CHUNKS says what a chunk type means and which handler it has, under every name that a version gives it.
 Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
@@ -30,8 +30,7 @@ from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

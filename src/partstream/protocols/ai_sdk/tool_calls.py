@@ -26,7 +26,7 @@ from partstream.protocols.ai_sdk.fields import (
     text,
 )
 from partstream.protocols.ai_sdk.named_calls import NamedCalls
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.carried import CarriedItems

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.citations import FOLD_AT
-from partstream.protocols.fields import Wire, text
+from partstream.protocols.read_response import Wire, text
 
 if TYPE_CHECKING:
     from partstream.protocols.citations import RecentText

@@ -9,7 +9,7 @@ from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_of
-from partstream.protocols.fields import identifier
+from partstream.protocols.read_response import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.protocols.fields import Wire, mapping
+from partstream.protocols.read_response import Wire, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

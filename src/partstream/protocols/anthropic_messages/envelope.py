@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.protocols.fields import Wire, identifier, mapping, objects
+from partstream.protocols.read_response import Wire, identifier, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

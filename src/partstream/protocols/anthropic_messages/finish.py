@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Outcome
-from partstream.protocols.fields import Wire, identifier, mapping
+from partstream.protocols.read_response import Wire, identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from partstream.protocols.anthropic_messages.short_way import DeltaFastPath
 from partstream.protocols.anthropic_messages.texts import Texts
 from partstream.protocols.anthropic_messages.thinking import Thinking
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
-from partstream.protocols.fields import Wire, identifier, mapping, text
+from partstream.protocols.read_response import Wire, identifier, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.anthropic_messages.blocks import Block, Channel
-from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["input_of", "raw_block"]
 

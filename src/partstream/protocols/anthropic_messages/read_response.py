@@ -1,6 +1,6 @@
 """Anthropic Messages: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: EVENTS says which handler an event has; what becomes of blocks and deltas stand in the tables of `message.py`.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
 counted as :class:`Unmapped`.
@@ -22,12 +22,20 @@ from partstream.protocols.anthropic_messages.finish import PAUSED, StopReason
 from partstream.protocols.anthropic_messages.message import Message
 from partstream.protocols.anthropic_messages.short_way import FREQUENT
 from partstream.protocols.anthropic_messages.usage import ReportedUsage
-from partstream.protocols.applied_edits import applied_edits
 from partstream.protocols.errors import NO_REASON
-from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    applied_edits,
+    index,
+    mapping,
+    objects,
+    shown,
+)
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.protocols.fields import identifier, mapping
+from partstream.protocols.read_response import identifier, mapping
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest

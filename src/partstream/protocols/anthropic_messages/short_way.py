@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import make_event_decoder
 from partstream.parts import text_part, thinking_part
-from partstream.protocols.chunk_template import make_chunk_template
 from partstream.protocols.citations import FOLD_AT
+from partstream.protocols.read_response import make_chunk_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from partstream.parts import TextPart, text_part
 from partstream.protocols.anthropic_messages.citations import citation_of, key_of
 from partstream.protocols.citations import Citations, RecentText
-from partstream.protocols.fields import Wire, mapping, objects, text
+from partstream.protocols.read_response import Wire, mapping, objects, text
 
 if TYPE_CHECKING:
     from partstream.outputs import CitationMode, StreamOutput

@@ -8,7 +8,7 @@ from partstream.outputs import ThinkingMode
 from partstream.parts import thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_item
 from partstream.protocols.anthropic_messages.raw_content import raw_block
-from partstream.protocols.fields import Wire, text
+from partstream.protocols.read_response import Wire, text
 
 if TYPE_CHECKING:
     from partstream.outputs import StreamOutput

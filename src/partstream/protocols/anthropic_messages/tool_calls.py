@@ -14,7 +14,7 @@ from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import tool_call_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
 from partstream.protocols.anthropic_messages.raw_content import input_of, raw_block
-from partstream.protocols.fields import Wire, identifier, text
+from partstream.protocols.read_response import Wire, identifier, text
 
 if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.blocks import Block

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from partstream.numbers import as_count
-from partstream.protocols.fields import Wire, mapping, objects, text
+from partstream.protocols.read_response import Wire, mapping, objects, text
 from partstream.usage import Usage
 
 __all__ = ["ReportedUsage"]

@@ -23,7 +23,7 @@ from partstream.protocols.anthropic_messages.written_errors import error_documen
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation
-from partstream.protocols.life import LifecycleState
+from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 

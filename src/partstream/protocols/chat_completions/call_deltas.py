@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.protocols.chat_completions.open_json import OpenJson
-from partstream.protocols.fields import Wire, identifier, index, mapping
+from partstream.protocols.read_response import Wire, identifier, index, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Unmapped
 from partstream.protocols.citations import Citation, Citations
-from partstream.protocols.fields import Wire, identifier, index, mapping, objects
+from partstream.protocols.read_response import Wire, identifier, index, mapping, objects
 
 if TYPE_CHECKING:
     from partstream.outputs import CitationMode, StreamOutput

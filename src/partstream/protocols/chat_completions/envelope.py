@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.fields import Wire, identifier
+from partstream.protocols.read_response import Wire, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

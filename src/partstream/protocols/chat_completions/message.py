@@ -10,7 +10,7 @@ from partstream.protocols.chat_completions.images import Images
 from partstream.protocols.chat_completions.texts import Texts
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS, REASONING_LISTS, STATE_FIELDS, Thinking
 from partstream.protocols.chat_completions.tool_calls import CompleteCall, ToolCalls
-from partstream.protocols.fields import Wire, mapping, objects
+from partstream.protocols.read_response import Wire, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Chat Completions: chunks in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: `message.DELTA` says what is read of a delta, in this order. Its fields are independent: none hides another
 (docs/wires/chat-completions.md#deltas). What a chunk says about its end counts after its delta.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import tool_call_part
-from partstream.protocols.adapter import Adapter
 from partstream.protocols.chat_completions.envelope import Envelope
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.finish import FinishWords
@@ -26,9 +25,18 @@ from partstream.protocols.chat_completions.message import Message
 from partstream.protocols.chat_completions.short_way import FREQUENT, ChunkFastPath
 from partstream.protocols.chat_completions.stream_errors import failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
-from partstream.protocols.fields import Wire, index, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    Adapter,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    index,
+    mapping,
+    objects,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

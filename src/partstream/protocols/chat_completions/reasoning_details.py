@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.emitted_text import EmittedPrefix
+from partstream.protocols.read_response import EmittedPrefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,8 +12,8 @@ from partstream.codec.json_codec import make_event_decoder
 from partstream.outputs import StreamOutput, ThinkingMode
 from partstream.parts import text_part, thinking_part
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS
-from partstream.protocols.chunk_template import make_chunk_template
 from partstream.protocols.citations import FOLD_AT
+from partstream.protocols.read_response import make_chunk_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

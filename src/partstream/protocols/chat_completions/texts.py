@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import text_part
 from partstream.protocols.chat_completions.carried_items import CONTENT
-from partstream.protocols.emitted_text import EmittedPrefix
-from partstream.protocols.fields import Wire, identifier, objects, text
+from partstream.protocols.read_response import EmittedPrefix, Wire, identifier, objects, text
 from partstream.protocols.think_tags import TaggedPiece, ThinkTagSplitter
 
 if TYPE_CHECKING:

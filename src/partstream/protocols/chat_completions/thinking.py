@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part
 from partstream.protocols.chat_completions.carried_state import CarriedState
-from partstream.protocols.emitted_text import EmittedPrefix
-from partstream.protocols.fields import Wire, objects, text
+from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
 
 if TYPE_CHECKING:
     from partstream.outputs import StreamOptions

@@ -15,7 +15,7 @@ from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.chat_completions.call_deltas import CallDelta, OpenCall, OpenCalls
-from partstream.protocols.fields import Wire, identifier, mapping
+from partstream.protocols.read_response import Wire, identifier, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

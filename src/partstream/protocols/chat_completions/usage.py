@@ -10,7 +10,7 @@ from partstream.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ReportedUsage", "read_cost", "read_usage"]
 

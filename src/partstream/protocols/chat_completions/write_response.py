@@ -23,8 +23,8 @@ from partstream.protocols.chat_completions.written_errors import error_document,
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
 from partstream.protocols.common_failures import common_reply
-from partstream.protocols.life import LifecycleState
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
+from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import UnifiedFinishReason
 

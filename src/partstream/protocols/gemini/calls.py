@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.protocols.call_arguments import read_arguments
-from partstream.protocols.fields import Wire, identifier, objects
 from partstream.protocols.gemini.call_ids import own_id
 from partstream.protocols.gemini.partial_arguments import PartialArguments
+from partstream.protocols.read_response import Wire, identifier, objects, read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

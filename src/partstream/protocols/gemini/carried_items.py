@@ -17,7 +17,7 @@ model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "g
                                                                the item, which show it; without it, of none
 
 A call without a signature whose id was made here has no item. The checksum is that of the text
-(:func:`partstream.protocols.emitted_text.checksum`): a text that somebody has edited is not the one that was signed.
+(:func:`partstream.protocols.read_response.checksum`): a text that somebody has edited is not the one that was signed.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.outputs import CitationMode, ExecutedCode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part, tool_call_part
-from partstream.protocols.emitted_text import checksum
-from partstream.protocols.fields import Wire, mapping, objects
 from partstream.protocols.gemini.calls import ToolCalls
 from partstream.protocols.gemini.carried_items import (
     CHECKSUM,
@@ -24,6 +22,7 @@ from partstream.protocols.gemini.executed_code import shown_code, shown_result
 from partstream.protocols.gemini.files import inline_file, named_file
 from partstream.protocols.gemini.shown_text import ShownText
 from partstream.protocols.gemini.sources import SOURCE_FIELDS, Sources
+from partstream.protocols.read_response import Wire, checksum, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.protocols.fields import identifier
+from partstream.protocols.read_response import identifier
 
 if TYPE_CHECKING:
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["Envelope"]
 

@@ -20,8 +20,8 @@ from partstream.conversation.carried import Carried
 from partstream.protocols.error_bodies import ErrorBody, error_layers, read_error_body
 from partstream.protocols.error_kinds import ErrorKind
 from partstream.protocols.errors import Errors
-from partstream.protocols.fields import objects
 from partstream.protocols.gemini.optional_fields import REFUSED_FIELDS
+from partstream.protocols.read_response import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.fields import text
+from partstream.protocols.read_response import text
 
 if TYPE_CHECKING:
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["shown_code", "shown_result"]
 

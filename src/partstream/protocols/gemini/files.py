@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import sniff
 from partstream.parts import DataPart, unchecked_part
-from partstream.protocols.fields import identifier, text
 from partstream.protocols.linked_files import linked_file
+from partstream.protocols.read_response import identifier, text
 
 if TYPE_CHECKING:
     from partstream.outputs import FileMode
     from partstream.parts import ResponsePart
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["inline_file", "named_file"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.fields import Wire, identifier, mapping
+from partstream.protocols.read_response import Wire, identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import is_json
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.emitted_text import checksum
 from partstream.protocols.gemini.attachments import Wire, file_part
 from partstream.protocols.gemini.carried_items import (
     SIGNATURE,
@@ -21,6 +20,7 @@ from partstream.protocols.gemini.carried_items import (
     StateOfCall,
     read_item,
 )
+from partstream.protocols.read_response import checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.fields import Wire, text
+from partstream.protocols.read_response import Wire, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

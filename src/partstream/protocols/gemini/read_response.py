@@ -1,6 +1,6 @@
 """Gemini: chunks of `streamGenerateContent` in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.content.PARTS` says what each is.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
 counted as :class:`Unmapped`.
@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.adapter import Adapter
-from partstream.protocols.fields import Wire, index, objects
 from partstream.protocols.gemini.content import Content
 from partstream.protocols.gemini.envelope import Envelope
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    Adapter,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    index,
+    objects,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

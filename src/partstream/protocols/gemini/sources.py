@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.citations import Citation, Citations
-from partstream.protocols.fields import Wire, identifier, index, mapping, objects, text
+from partstream.protocols.read_response import Wire, identifier, index, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

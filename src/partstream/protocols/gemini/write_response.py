@@ -27,7 +27,7 @@ from partstream.protocols.gemini.written_document import write_document
 from partstream.protocols.gemini.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.gemini.written_state import WrittenState
 from partstream.protocols.gemini.written_usage import written_usage
-from partstream.protocols.life import LifecycleState
+from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec, StreamForm
 from partstream.usage import UnifiedFinishReason
 

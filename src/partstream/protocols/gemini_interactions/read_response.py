@@ -1,6 +1,6 @@
 """Google Interactions: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`.
 Rule 2: a step is shown while it comes; a call is handed out when its step ends, what goes back to the server with it.
 Rule 3: the status says how it ended; the steps say whether it has calls (docs/wires/gemini.md#interactions).
 """
@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.adapter import Adapter
-from partstream.protocols.fields import Wire, identifier, mapping, objects, text
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, finish_of
 from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    Adapter,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    identifier,
+    mapping,
+    objects,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

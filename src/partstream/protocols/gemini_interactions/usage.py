@@ -8,7 +8,7 @@ from partstream.numbers import as_count
 from partstream.usage import Usage
 
 if TYPE_CHECKING:
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ReportedUsage"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import as_count
-from partstream.protocols.fields import Wire, identifier
+from partstream.protocols.read_response import Wire, identifier
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

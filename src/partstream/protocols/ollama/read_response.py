@@ -1,6 +1,6 @@
 """Ollama: lines of an answer in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: `_MESSAGE` says what is read of a line's message, in this order: one line may hold thinking, text, calls and
 images, the last line too (docs/wires/ollama.md#lines).
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.adapter import Adapter
-from partstream.protocols.fields import Wire, identifier, mapping, objects
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.ollama.ending import Ending
 from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.images import image_part
@@ -26,6 +23,17 @@ from partstream.protocols.ollama.texts import Texts
 from partstream.protocols.ollama.thinking import Thinking
 from partstream.protocols.ollama.tool_calls import ToolCalls
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    Adapter,
+    LifecycleEvent,
+    LifecycleState,
+    Wire,
+    identifier,
+    mapping,
+    objects,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

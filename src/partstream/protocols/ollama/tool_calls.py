@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.parts import ToolCallPart, tool_call_part
-from partstream.protocols.call_arguments import read_arguments
-from partstream.protocols.fields import identifier, mapping
+from partstream.protocols.read_response import identifier, mapping, read_arguments
 
 if TYPE_CHECKING:
-    from partstream.protocols.fields import Wire
+    from partstream.protocols.read_response import Wire
 
 __all__ = ["ToolCalls"]
 

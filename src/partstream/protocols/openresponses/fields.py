@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import shown
 
 __all__ = ["ENCRYPTED_REASONING", "Wire", "identifier", "index", "mapping", "sequence", "text"]
 

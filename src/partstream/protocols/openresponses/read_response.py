@@ -1,6 +1,6 @@
 """OpenResponses: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
 Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has.
 Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.life import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from partstream.protocols.openresponses.call_events import CallEvents
 from partstream.protocols.openresponses.document import events_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence
@@ -21,7 +20,7 @@ from partstream.protocols.openresponses.finish import failure, finish_reason, us
 from partstream.protocols.openresponses.text_events import TextEvents
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
-from partstream.protocols.showing import shown
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from partstream.protocols.emitted_text import checksum
 from partstream.protocols.openresponses.streamed_text import StreamedText
+from partstream.protocols.read_response import checksum
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

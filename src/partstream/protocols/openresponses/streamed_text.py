@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.citations import FOLD_AT
-from partstream.protocols.emitted_text import EmittedPrefix
+from partstream.protocols.read_response import EmittedPrefix
 
 __all__ = ["HELD_ENDINGS", "StreamedText"]
 

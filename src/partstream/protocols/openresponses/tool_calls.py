@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
-from partstream.protocols.call_arguments import read_arguments
 from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import SAME_ID, Item, Items, MatchRule
+from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -16,7 +16,6 @@ from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.common_failures import common_reply
-from partstream.protocols.life import LifecycleState
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
@@ -36,6 +35,7 @@ from partstream.protocols.openresponses.written_items import (
     write_call,
     write_compaction,
 )
+from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:

@@ -1,0 +1,496 @@
+"""The life of a response: one table of states for all adapters and writers of all protocols.
+
+A protocol says which :class:`LifecycleEvent` each of its events is; what an event does in which state stands here and
+nowhere else. A row that real servers need, and that no specification allows, is lenient: an adapter takes it, a writer
+never makes use of it (:func:`strict_step`).
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import Enum, auto
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from zlib import crc32
+
+from partstream.codec.json_codec import (
+    DECODE_ERRORS,
+    JSONDecodeError,
+    is_json,
+    loads,
+    make_text_decoder,
+    nests_too_deeply,
+)
+from partstream.errors import AdapterUsageError, TruncatedStreamError
+from partstream.outputs import Outcome
+from partstream.protocols.citations import RecentText
+from partstream.usage import FinishReason, UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.errors import LanguageModelError
+    from partstream.outputs import FastPath, StreamOutput
+
+
+# ---- life ----
+
+
+class LifecycleState(Enum):
+    """How far a response has come."""
+
+    IDLE = auto()
+    """No event came."""
+    OPEN = auto()
+    """The answer is under way."""
+    FAILING = auto()
+    """The upstream reported an error, and may still say more about it."""
+    ANSWERED = auto()
+    """The answer is whole, and another one may follow: only the end of the stream is the end."""
+    FINISHED = auto()
+    """The :class:`partstream.outputs.Finish` is out."""
+    ENDED = auto()
+    """Nobody may feed anything more."""
+
+
+class LifecycleEvent(Enum):
+    """What an event means for the life of a response."""
+
+    LIFECYCLE = auto()
+    """It opens the response, or says that it goes on."""
+    CONTENT = auto()
+    REPORT = auto()
+    """It says something of the response or of a part of it that is over: tokens, who answers; also behind an error."""
+    ERROR = auto()
+    """The upstream reports an error, and its end follows."""
+    ANSWER_END = auto()
+    """The answer is whole; the stream goes on behind it."""
+    TERMINAL = auto()
+    """The response ends."""
+    SILENT = auto()
+    """It is known to mean nothing."""
+
+
+class Action(Enum):
+    """What happens to an event."""
+
+    HANDLE = auto()
+    IGNORE = auto()
+    COUNT = auto()
+    """It comes out as :class:`partstream.outputs.Unmapped`."""
+
+
+class Transition(NamedTuple):
+    """The effect of a kind of event in a state.
+
+    Attributes:
+        next_state: The state behind it.
+        action: What becomes of the event.
+        lenient: Whether only servers that break the rules need the row.
+    """
+
+    next_state: LifecycleState
+    action: Action
+    lenient: bool = False
+
+
+def _handled(state: LifecycleState, *, lenient: bool = False) -> Transition:
+    return Transition(state, Action.HANDLE, lenient)
+
+
+TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Transition]]] = {
+    LifecycleState.IDLE: {
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
+        # Servers leave the opening event out, or everything up to the closing events: llama.cpp, gemini-web2api.
+        LifecycleEvent.CONTENT: _handled(LifecycleState.OPEN, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.OPEN, lenient=True),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED, lenient=True),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Transition(LifecycleState.IDLE, Action.IGNORE),
+    },
+    LifecycleState.OPEN: {
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
+        LifecycleEvent.CONTENT: _handled(LifecycleState.OPEN),
+        LifecycleEvent.REPORT: _handled(LifecycleState.OPEN),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Transition(LifecycleState.OPEN, Action.IGNORE),
+    },
+    LifecycleState.FAILING: {
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.FAILING, lenient=True),
+        LifecycleEvent.CONTENT: Transition(LifecycleState.FAILING, Action.COUNT, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.FAILING),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING, lenient=True),
+        LifecycleEvent.SILENT: Transition(LifecycleState.FAILING, Action.IGNORE),
+    },
+    LifecycleState.ANSWERED: {
+        LifecycleEvent.LIFECYCLE: _handled(LifecycleState.OPEN),
+        # Only a beginning begins another answer: applications append words of their own to a whole one.
+        LifecycleEvent.CONTENT: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.REPORT: _handled(LifecycleState.ANSWERED),
+        LifecycleEvent.ANSWER_END: _handled(LifecycleState.ANSWERED, lenient=True),
+        LifecycleEvent.TERMINAL: _handled(LifecycleState.FINISHED),
+        LifecycleEvent.ERROR: _handled(LifecycleState.FAILING),
+        LifecycleEvent.SILENT: Transition(LifecycleState.ANSWERED, Action.IGNORE),
+    },
+    # Nothing that comes after the end can change the response.
+    LifecycleState.FINISHED: {
+        kind: Transition(LifecycleState.FINISHED, Action.IGNORE, lenient=True) for kind in LifecycleEvent
+    },
+    LifecycleState.ENDED: {},
+}
+
+
+def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | None:
+    """The step of an event that keeps every rule; None if the rules do not allow the event."""
+    step = TRANSITIONS[state].get(kind)
+    return None if step is None or step.lenient else step
+
+
+# ---- adapter ----
+# What the adapters of several wires do alike: they hold how far a response has come, and end it.
+#
+# A protocol reads its events in :meth:`Adapter.feed_into`, says when an answer is whole, and what the Finish says.
+
+
+class Adapter(ABC):
+    """One answer; see :class:`partstream.outputs.ResponseStream`.
+
+    Attributes:
+        sink: The short way, or None.
+    """
+
+    def __init__(self) -> None:
+        self.sink: FastPath | None = None
+        self._state = LifecycleState.IDLE
+        self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
+
+    @property
+    def finished(self) -> bool:
+        """Whether the :class:`partstream.outputs.Finish` is out."""
+        return self._state in _OVER
+
+    @property
+    def failing(self) -> bool:
+        """Whether an error came, and what is said of it may follow, such as the usage."""
+        return self._state is LifecycleState.FAILING
+
+    def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
+        """Takes the next event and returns what it means, in order."""
+        outputs: list[StreamOutput] = []
+        self.feed_into(event, outputs)
+        return outputs
+
+    @abstractmethod
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """Takes the next event and appends what it means."""
+
+    def end(self, *, whole: bool = False) -> list[StreamOutput]:
+        """Ends the events."""
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError("the stream was ended before")
+        outputs: list[StreamOutput] = []
+        if not self.finished:
+            if self._is_whole(told=whole):
+                self._complete(outputs)
+            else:
+                outputs = self.fail(self._error or TruncatedStreamError(self._state.name))
+        self._state = LifecycleState.ENDED
+        return outputs
+
+    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+        """Ends the response with an error; nothing if it has finished already."""
+        outputs: list[StreamOutput] = []
+        if not self.finished:
+            self.sink = None
+            self._settle(outputs)
+            is_cut = isinstance(error, TruncatedStreamError)
+            reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._word)
+            self._emit_finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
+        return outputs
+
+    # What a protocol says
+
+    @property
+    @abstractmethod
+    def _word(self) -> str | None:
+        """The provider's own word for why the model stopped, as far as it came."""
+
+    @abstractmethod
+    def _is_whole(self, *, told: bool) -> bool:
+        """Whether the answer is whole if nothing follows.
+
+        Args:
+            told: Whether the mark of the end said so.
+        """
+
+    @abstractmethod
+    def _complete(self, outputs: list[StreamOutput]) -> None:
+        """Ends a whole answer."""
+
+    def _settle(self, outputs: list[StreamOutput]) -> None:  # noqa: B027 - most wires hold back nothing
+        """Appends what is held back of an answer that fails."""
+
+    @abstractmethod
+    def _emit_finish(
+        self,
+        outcome: Outcome,
+        reason: FinishReason | None,
+        outputs: list[StreamOutput],
+        error: LanguageModelError | None = None,
+    ) -> None:
+        """Appends the Finish; the response is finished then."""
+
+
+_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
+
+
+# ---- fields ----
+# Reads fields of JSON objects as servers send them: what is missing, null or of another type is None or empty.
+
+Wire: TypeAlias = dict[str, Any]
+"""A JSON object as it came. Real servers deviate, so nothing about it is certain."""
+
+
+def text(source: Any, name: str) -> str:
+    """The string in a field of an object; empty if there is none."""
+    value = source.get(name) if isinstance(source, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def identifier(source: Any, name: str) -> str | None:
+    """The non-empty string in a field, or None: many servers send `""` for what they do not know."""
+    return text(source, name) or None
+
+
+def index(source: Wire, name: str) -> int | None:
+    """The integer in a field, or None."""
+    value = source.get(name)
+    return value if type(value) is int else None
+
+
+def mapping(source: Any, name: str) -> Wire:
+    """The object in a field; empty if there is none."""
+    value = source.get(name) if isinstance(source, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def objects(source: Any, name: str) -> list[Wire]:
+    """The objects in a list field; empty if there are none."""
+    value = source.get(name) if isinstance(source, dict) else None
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+# ---- showing ----
+# Shows the beginning of a wrong value in an error, whatever the value is.
+
+_LENGTH: Final = 60
+"""Characters."""
+
+
+def shown(value: object) -> str:
+    """The beginning of what Python writes for a value; only the class for one that nests too deeply to be written."""
+    try:
+        return repr(value)[:_LENGTH]
+    except (RecursionError, ValueError):  # ValueError: an integer of more digits than Python writes
+        return f"a {type(value).__name__} that cannot be shown"
+
+
+# ---- call arguments ----
+# Reads the arguments of a tool call, in whichever form they come.
+
+
+def read_arguments(arguments: object) -> dict[str, Any] | None:
+    """The JSON object that arguments are, or None where they are none.
+
+    Args:
+        arguments: An object, or the JSON text of one; an empty text stands for an empty object.
+    """
+    value = arguments
+    if isinstance(arguments, str):
+        try:
+            value = None if nests_too_deeply(arguments) else loads(arguments) if arguments.strip() else {}
+        except JSONDecodeError:
+            return None
+    return value if isinstance(value, dict) and is_json(value) else None
+
+
+# ---- emitted text ----
+# What was emitted of one text, by its length and checksum: memory does not grow with the answer.
+#
+# What was emitted cannot be taken back. Where an upstream says the whole text again, only its missing suffix is
+# emitted, and to know that suffix the text itself is not needed.
+
+
+class EmittedPrefix(RecentText):
+    """The part of one text that was emitted."""
+
+    __slots__ = ("_checksum", "_length")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._length = 0
+        self._checksum = 0
+
+    def begins(self, whole: str) -> bool:
+        """Whether all that was emitted is the beginning of `whole`."""
+        self.fold()
+        return len(whole) >= self._length and checksum(whole[: self._length]) == self._checksum
+
+    @property
+    def summary(self) -> tuple[int, int]:
+        """The length and the checksum of all that was emitted."""
+        self.fold()
+        return self._length, self._checksum
+
+    @property
+    def length(self) -> int:
+        """How many characters were emitted."""
+        self.fold()
+        return self._length
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was emitted."""
+        return not (self._length or self.pieces)
+
+    def fold(self) -> None:
+        """Adds the pieces to length and checksum."""
+        text = "".join(self.pieces)
+        self._length += len(text)
+        self._checksum = checksum(text, self._checksum)
+        super().fold()
+
+
+def checksum(text: str, before: int = 0) -> int:
+    """The checksum of a text, given that of what stands before it."""
+    # Lone surrogates are real: servers cut UTF-16 text between two deltas.
+    return crc32(text.encode("utf-8", "surrogatepass"), before)
+
+
+# ---- chunk template ----
+# Reads the one piece of text in which a chunk differs from the chunk before it, without reading the rest.
+#
+# A chunk is some 300 bytes of JSON around a word. Nearly all chunks of an answer are the same bytes but for that word
+# and, at OpenAI, a padding of random length. What stands before and behind the word was understood once, so that only
+# the word is decoded.
+#
+# This is no guess: where the bytes around a complete JSON string are the same, the document is the same but for that
+# string (RFC 8259 section 7: a string ends with its first quotation mark that no backslash hides).
+
+_STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
+_PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)(".*)', re.DOTALL)
+"""OpenAI hides the length of a word with letters and digits: `stream_options.include_obfuscation`."""
+_LETTERS: Final = string.ascii_letters.encode() + string.digits.encode() + b"_-"
+_NOTHING: Final = b"\0"
+"""No JSON text begins with it."""
+_TRIES: Final = 8
+"""How many templates in a row may fit no chunk: a server that gives each chunk another id never sends two alike."""
+
+_decode_text = make_text_decoder()
+
+
+class ChunkTemplate(NamedTuple):
+    """The bytes around the text of a chunk.
+
+    Attributes:
+        read: Returns the text of a chunk that differs from the one that was learned in nothing else, None for any
+            other; raises one of the decode errors where what stands in its place is no JSON text.
+        learn: Takes a chunk that was read another way, and the text that is all it says.
+    """
+
+    read: Callable[[bytes], str | None]
+    learn: Callable[[bytes, str], None]
+
+
+def make_chunk_template(field: str) -> ChunkTemplate:
+    """Makes the template of the chunks with a text in one field; it fits none before it has learned one.
+
+    Its state is that of two functions, because a method would take half as long again to reach it.
+    """
+    where = re.compile(b'"%b":\\s*%b' % (re.escape(field.encode()), _STRING), re.DOTALL)
+    decode, letters = _decode_text, _LETTERS
+    head, tries = _NOTHING, 0
+    behind, end = b"", b""  # what follows the text: all of it, or what stands before and behind the padding
+
+    def read(chunk: bytes) -> str | None:
+        nonlocal tries
+        tail = chunk.removeprefix(head)
+        if tail is chunk:
+            return None
+        text, _, rest = tail.partition(behind)
+        if rest != end and (not end or rest.translate(None, letters) != end or not rest.endswith(end)):
+            return None
+        tries = 0
+        return decode(text)  # of a chunk that goes on otherwise, the text is all the rest, and no JSON
+
+    def learn(chunk: bytes, text: str) -> None:
+        nonlocal head, behind, end, tries
+        if tries >= _TRIES:
+            return
+        tries += 1
+        places = list(islice(where.finditer(chunk), 2))
+        if len(places) != 1 or not _says(places[0][1], text):
+            return
+        head, behind, end = chunk[: places[0].start(1)], chunk[places[0].end(1) :], b""
+        padding = _PADDING.search(behind)
+        if padding is not None and padding[2].translate(None, letters) == padding[2]:
+            behind, end = behind[: padding.start(1)], padding[2]
+
+    return ChunkTemplate(read, learn)
+
+
+def _says(token: bytes, text: str) -> bool:
+    try:
+        return _decode_text(token) == text
+    except DECODE_ERRORS:
+        return False
+
+
+# ---- applied edits ----
+# What a provider says that it took out of a conversation by itself, in the words of the AI SDK.
+#
+# Source: `providerMetadata.anthropic.contextManagement.appliedEdits` of `@ai-sdk/anthropic` 4.0.105.
+
+
+def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """What providers say that they took out of the conversation: a phrase for each edit.
+
+    Args:
+        provider_metadata: As in :attr:`partstream.outputs.Finish.provider_metadata`.
+    """
+    phrases = []
+    for about in provider_metadata.values():
+        management = about.get("contextManagement") if isinstance(about, Mapping) else None
+        edits = management.get("appliedEdits") if isinstance(management, Mapping) else None
+        for edit in edits if isinstance(edits, list | tuple) else ():
+            if isinstance(edit, Mapping):
+                phrases.append(_phrase(edit))
+    return tuple(phrases)
+
+
+def _phrase(edit: Mapping[str, Any]) -> str:
+    """Such as `2 tool calls, 5,000 tokens`; the type alone where it is one that nobody knows yet."""
+    counts = [
+        f"{edit[field]:,} {noun if edit[field] == 1 else noun + 's'}"
+        for field, noun in _COUNTED.items()
+        if type(edit.get(field)) is int
+    ]
+    kind = str(edit.get("type") or "an edit")
+    if kind.startswith("compact"):
+        return ", ".join(["the conversation was summarised", *counts])
+    return ", ".join(counts) or kind
+
+
+_COUNTED: Final = {
+    "clearedToolUses": "tool call",
+    "clearedThinkingTurns": "thinking turn",
+    "clearedInputTokens": "token",
+}
