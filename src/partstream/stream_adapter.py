@@ -18,7 +18,7 @@ from partstream.chunk_sources import chunks_of
 from partstream.error_text import ErrorMode
 from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:

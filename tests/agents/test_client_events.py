@@ -25,7 +25,7 @@ from partstream import (
 )
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 from partstream.testing import ReplayUpstream
 from recordings import recordings
 

@@ -9,7 +9,7 @@ import pytest
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import ResponseReaderSpec
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 from protocols.openresponses.wire import Event, Result, check, comparable
 
 SINGLE_BYTES = 8000

@@ -12,7 +12,7 @@ from partstream.outputs import Finish, StreamOptions, StreamOutput, ThinkingMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 
 AS_TEXT = StreamOptions(thinking=ThinkingMode.TEXT, call_id_prefix="")
 

@@ -28,7 +28,7 @@ from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

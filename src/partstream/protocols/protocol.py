@@ -150,7 +150,7 @@ class ResponseReaderSpec:
 
     Attributes:
         open: Makes the adapter of one response. Thinking as text is not its business: it is asked for thinking parts
-            then, see :mod:`partstream.protocols.thinking_text`.
+            then, see :mod:`partstream.protocols.thinking`.
         claim: Says how sure the protocol is that an event, with its kind or None, is one of its own.
         frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
             see :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string. Without

@@ -30,7 +30,7 @@ from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, Str
 from partstream.protocols.ai_sdk.data_lines import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 from partstream.protocols.translation import write_answer
 from partstream.usage import Usage
 from protocols.openresponses.wire import Result, check, comparable, sse

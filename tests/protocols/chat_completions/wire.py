@@ -8,7 +8,7 @@ from partstream.outputs import StreamOptions, StreamOutput
 from partstream.protocols.chat_completions.read_response import READ_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 from protocols.feeding import assert_all_give, read_pieces
 from protocols.openresponses.wire import Event, Result, check
 

@@ -12,7 +12,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.read_response import READ_RESPONSE
 from partstream.protocols.protocol import known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
+from partstream.protocols.thinking import open_response
 
 Event = dict[str, Any]
 OMIT: Any = object()

@@ -8,7 +8,7 @@ from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import text_part
 from partstream.protocols.chat_completions.carried_items import CONTENT
 from partstream.protocols.read_response import EmittedPrefix, Wire, identifier, objects, text
-from partstream.protocols.think_tags import TaggedPiece, ThinkTagSplitter
+from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

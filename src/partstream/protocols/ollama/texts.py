@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from partstream.parts import text_part
 from partstream.protocols.ollama.carried_items import CONTENT
-from partstream.protocols.think_tags import ThinkTagSplitter
+from partstream.protocols.thinking import ThinkTagSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.outputs import StreamOptions, StreamOutput
     from partstream.protocols.ollama.thinking import Thinking
-    from partstream.protocols.think_tags import TaggedPiece
+    from partstream.protocols.thinking import TaggedPiece
 
 __all__ = ["Texts"]
 
