@@ -6,25 +6,20 @@ Knows no event and no protocol's fields. docs/contract.md describes the form.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.outputs import CitationMode, StreamOutput, Unmapped
+from partstream.conversation.media import URI_LIST
+from partstream.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = [
-    "CITATION_MIME_TYPE",
-    "FOLD_AT",
-    "Citation",
-    "Citations",
-    "CitedText",
-    "RecentText",
-    "markdown_link",
-    "read_citation",
-]
+    from partstream.parts import ResponsePart
+
+
+# ---- citations ----
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
@@ -248,3 +243,30 @@ def _link(url: str, title: str | None) -> str:
     title = " ".join((title or urlsplit(url).netloc or url).split())
     escaped = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return f"[{escaped}]({url})"
+
+
+# ---- linked files ----
+# Files of an answer of which the server gives only the address, as the options want them; fetches nothing.
+
+
+def linked_file(address: str, mode: FileMode) -> ResponsePart | None:
+    """The part for a file, or None for an address that no link can hold.
+
+    A link is a paragraph of its own. It is no image: VS Code's chat shows none from other servers.
+
+    Args:
+        address: The `http` or `https` URL of the file.
+        mode: What it is to become.
+    """
+    if mode is not FileMode.LINK:
+        return DataPart.text(address, URI_LIST)
+    link = markdown_link(address, _name(address))
+    return None if link is None else TextPart(f"\n\n{link}\n\n")
+
+
+def _name(address: str) -> str | None:
+    """The last word of the path, or None."""
+    try:
+        return unquote(urlsplit(address).path.rpartition("/")[2]) or None
+    except ValueError:  # no URL after all
+        return None

@@ -21,7 +21,7 @@ from partstream.errors import PartstreamError
 from partstream.media_types import bare_media_type
 from partstream.outputs import FileMode
 from partstream.parts import DataPart
-from partstream.protocols.linked_files import linked_file
+from partstream.protocols.citations import linked_file
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.client import make_client
 from partstream.upstreams.configuration import GatewayConfiguration

@@ -12,7 +12,7 @@ from partstream.conversation.media import sniff
 from partstream.outputs import FileMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
-from partstream.protocols.linked_files import linked_file
+from partstream.protocols.citations import linked_file
 
 __all__ = ["data_chunk", "data_part", "file_part"]
 

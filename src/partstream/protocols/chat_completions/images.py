@@ -11,7 +11,7 @@ from partstream.conversation.media import sniff
 from partstream.media_types import bare_media_type
 from partstream.outputs import Unmapped
 from partstream.parts import DataPart, unchecked_part
-from partstream.protocols.linked_files import linked_file
+from partstream.protocols.citations import linked_file
 from partstream.protocols.read_response import Wire, identifier, mapping
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import sniff
 from partstream.parts import DataPart, unchecked_part
-from partstream.protocols.linked_files import linked_file
+from partstream.protocols.citations import linked_file
 from partstream.protocols.read_response import identifier, text
 
 if TYPE_CHECKING:
