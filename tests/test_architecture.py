@@ -383,7 +383,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.anthropic_messages.settings": _OLLAMA,
     "partstream.protocols.chat_completions.server_quirks": _GEMINI | _OLLAMA,
     "partstream.protocols.chat_completions.settings": _GEMINI | _OLLAMA,
-    "partstream.protocols.overflow": _OLLAMA,
+    "partstream.protocols.errors": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.agents.langchain.finish": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,

@@ -3,8 +3,7 @@
 import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.errors import COMMON_ERRORS
-from partstream.protocols.overflow import PHRASINGS, Overflow
+from partstream.protocols.errors import COMMON_ERRORS, PHRASINGS, Overflow
 
 read_overflow = COMMON_ERRORS.overflow
 

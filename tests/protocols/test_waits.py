@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from partstream.protocols.waits import seconds_of, wait_in_body, wait_in_sentence
+from partstream.protocols.errors import seconds_of, wait_in_body, wait_in_sentence
 from partstream.upstreams.waits import wait_before_retry
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Interprets the errors of servers: codes, bodies of HTTP errors, and refusals of what a request holds.
 
-The codes, bodies and sentences that servers of several wires use stand in :mod:`partstream.protocols.error_kinds`,
-:mod:`partstream.protocols.error_bodies` and :mod:`partstream.protocols.overflow`. A protocol whose servers have others
+The codes, bodies and sentences that servers of several wires use stand in :mod:`partstream.protocols.errors`,
+:mod:`partstream.protocols.errors` and :mod:`partstream.protocols.errors`. A protocol whose servers have others
 adds them with an :class:`Errors` of its own.
 """
 
@@ -9,31 +9,677 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.json_codec import dumps
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.conversation.carried import Carried
-from partstream.errors import LanguageModelErrorCode, UpstreamFailureError
-from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body, routing_attempts
-from partstream.protocols.error_kinds import COMMON_CODES, ErrorKind, kind_of_status
-from partstream.protocols.overflow import PHRASINGS, read_overflow
+from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
+from partstream.numbers import MOST_SECONDS, as_amount, as_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.overflow import Overflow, Phrasing
 
-__all__ = [
-    "COMMON_ERRORS",
-    "ErrorBody",
-    "ErrorKind",
-    "Errors",
-    "holds_error",
-    "read_error_body",
-    "routing_attempts",
-]
+
+# ---- error kinds ----
+# What a provider's error code means for the caller; the codes that servers of several wires use.
+#
+# A protocol whose servers have other codes adds them with an :class:`partstream.protocols.errors.Errors` of its own.
+
+
+class ErrorKind(StrEnum):
+    """The meaning of a provider's code for the caller."""
+
+    NO_PERMISSION = "no permission"
+    """The key is missing or wrong, or it may not do this."""
+    NO_CREDIT = "no credit"
+    RATE_LIMIT = "rate limit"
+    """The account asks too often: another model may answer, or this one later."""
+    QUOTA_SPENT = "quota spent"
+    """A quota of many hours is used up: another model may answer, but this one not soon."""
+    CONTENT_POLICY = "content policy"
+    """A filter refused what was asked, or what was being answered."""
+    UNKNOWN_MODEL = "unknown model"
+    UNAVAILABLE = "unavailable"
+    """The model cannot answer now: another one may, or this one later."""
+    INPUT_TOO_LONG = "input too long"
+    REQUEST_TOO_LARGE = "request too large"
+    """Its bytes are too many, which says nothing of tokens."""
+
+    @property
+    def code(self) -> LanguageModelErrorCode:
+        """VS Code's code for it."""
+        return _CODE_BY_KIND.get(self, LanguageModelErrorCode.UNSPECIFIED)
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether another model may answer, or the same one later."""
+        return self in {ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNAVAILABLE}
+
+    @property
+    def outranks_status(self) -> bool:
+        """Whether it says more than any HTTP status: 429 stands for a spent quota too, and 403 for a filter."""
+        return self in {ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.CONTENT_POLICY}
+
+
+_CODE_BY_KIND: Final[Mapping[ErrorKind, LanguageModelErrorCode]] = {
+    ErrorKind.NO_PERMISSION: LanguageModelErrorCode.NO_PERMISSIONS,
+    ErrorKind.NO_CREDIT: LanguageModelErrorCode.BLOCKED,
+    ErrorKind.RATE_LIMIT: LanguageModelErrorCode.BLOCKED,
+    ErrorKind.QUOTA_SPENT: LanguageModelErrorCode.BLOCKED,
+    ErrorKind.CONTENT_POLICY: LanguageModelErrorCode.BLOCKED,
+    ErrorKind.UNKNOWN_MODEL: LanguageModelErrorCode.NOT_FOUND,
+}
+
+_BY_STATUS: Final[Mapping[int, ErrorKind]] = {
+    401: ErrorKind.NO_PERMISSION,
+    402: ErrorKind.NO_CREDIT,
+    403: ErrorKind.NO_PERMISSION,
+    404: ErrorKind.UNKNOWN_MODEL,
+    413: ErrorKind.REQUEST_TOO_LARGE,
+    429: ErrorKind.RATE_LIMIT,
+}
+
+
+def kind_of_status(status: int | None) -> ErrorKind | None:
+    """The kind of an error with nothing but an HTTP status; None for a status that blames the request, or no error."""
+    if status is None:
+        return None
+    return ErrorKind.UNAVAILABLE if status >= 500 else _BY_STATUS.get(status)
+
+
+COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
+    {
+        "authentication_error": ErrorKind.NO_PERMISSION,
+        "forbidden": ErrorKind.NO_PERMISSION,
+        "invalid_api_key": ErrorKind.NO_PERMISSION,
+        "permission_error": ErrorKind.NO_PERMISSION,
+        "insufficient_funds": ErrorKind.NO_CREDIT,
+        "insufficient_quota": ErrorKind.NO_CREDIT,
+        "billing_hard_limit_reached": ErrorKind.NO_CREDIT,
+        "rate_limit_error": ErrorKind.RATE_LIMIT,
+        "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
+        "content_filter": ErrorKind.CONTENT_POLICY,
+        "content_policy_violation": ErrorKind.CONTENT_POLICY,
+        "responsibleaipolicyviolation": ErrorKind.CONTENT_POLICY,
+        "model_not_found": ErrorKind.UNKNOWN_MODEL,
+        "not_found": ErrorKind.UNKNOWN_MODEL,
+        "not_found_error": ErrorKind.UNKNOWN_MODEL,
+        "internal_server_error": ErrorKind.UNAVAILABLE,
+        "model_overloaded": ErrorKind.UNAVAILABLE,
+        "overloaded": ErrorKind.UNAVAILABLE,
+        "overloaded_error": ErrorKind.UNAVAILABLE,
+        "server_error": ErrorKind.UNAVAILABLE,
+        "server_is_overloaded": ErrorKind.UNAVAILABLE,
+        "service_unavailable": ErrorKind.UNAVAILABLE,
+        "slow_down": ErrorKind.UNAVAILABLE,
+        "context_length_exceeded": ErrorKind.INPUT_TOO_LONG,
+        "exceed_context_size_error": ErrorKind.INPUT_TOO_LONG,
+        "model_context_window_exceeded": ErrorKind.INPUT_TOO_LONG,
+        "string_above_max_length": ErrorKind.INPUT_TOO_LONG,
+        "request_too_large": ErrorKind.REQUEST_TOO_LARGE,
+    }
+)
+"""The codes of servers that speak several wires, or stand behind gateways that pass them on; in lower case."""
+
+
+# ---- waits ----
+# Reads how long a server asks to wait, in the forms that servers have for it beside the header Retry-After.
+#
+# Sources: OpenAI's guide to rate limits and Groq's, whose headers hold durations as Go writes them (`12ms`, `6m0s`);
+# Google's `google.rpc.RetryInfo`, whose `retryDelay` is `37s`.
+
+_SECONDS: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+}
+_WORDS: Final = {"millisecond": "ms", "second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d"}
+
+_PIECE: Final = (
+    r"\d{1,12}(?:\.\d{1,12})?\s?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?|ms|[µun]s|[smhd])"
+)
+_DURATION: Final = re.compile(rf"(?:{_PIECE}(?![a-zµ])\s?|{_PIECE}(?=\d)){{1,6}}", re.IGNORECASE)
+_NUMBER_AND_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([a-zµ]+)", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
+_ANNOUNCED: Final = re.compile(r"\b(?:try again|retry|wait)(?: again)?(?: in| after| for)?:? (?=\d)", re.IGNORECASE)
+_MOST_DETAILS: Final = 20
+_FIELDS: Final = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 1e-3, "retryDelay": 1.0}
+"""The fields of bodies, and the seconds of one unit of a bare number in them."""
+
+
+def seconds_of(text: str) -> float | None:
+    """The seconds of a duration as Go writes it, or of a bare number of seconds.
+
+    None for everything else, and for a number below or at zero: Azure's `-1` and `0` mean that it does not know.
+    """
+    stripped = text.strip()
+    if _NUMBER.fullmatch(stripped):
+        return _usable(float(stripped))
+    found = _DURATION.match(stripped)
+    return _sum(found[0]) if found is not None and found.end() == len(stripped) else None
+
+
+def wait_in_sentence(said: str | None) -> float | None:
+    """The seconds in a sentence such as `Please try again in 5.289s` or `Please retry after 37 seconds`."""
+    text = (said or "")[:_MOST_READ]
+    for announced in _ANNOUNCED.finditer(text):
+        if (found := _DURATION.match(text, announced.end())) is not None:
+            return _sum(found[0])
+    return None
+
+
+def wait_in_body(error: dict[str, Any]) -> float | None:
+    """The seconds in a field of an error: `retry_after`, or `retryDelay` within `details`."""
+    details = error.get("details")
+    places = [error, *(details[:_MOST_DETAILS] if isinstance(details, list) else ())]
+    for place in places:
+        for name, unit in _FIELDS.items():
+            value = place.get(name) if isinstance(place, dict) else None
+            if isinstance(value, str) and (seconds := seconds_of(value)) is not None:
+                return seconds
+            number = as_amount(value, MOST_SECONDS)
+            if number is not None and number > 0:
+                return number * unit
+    return None
+
+
+def _sum(duration: str) -> float | None:
+    total = 0.0
+    for number, unit in _NUMBER_AND_UNIT.findall(duration):
+        word = unit.lower().rstrip("s") if len(unit) > 2 else unit.lower()
+        total += float(number) * _SECONDS[_WORDS.get(word, word)]
+    return _usable(total)
+
+
+def _usable(seconds: float) -> float | None:
+    return as_amount(seconds, MOST_SECONDS) if seconds > 0 else None
+
+
+# ---- error bodies ----
+# Reads the JSON values in which servers say what went wrong, under any status and any content type.
+#
+# Servers of several wires, or gateways in front of them, send these shapes (docs/wires/chat-completions.md#error-
+# bodies). A protocol whose servers send others reads those first, see :mod:`partstream.protocols.errors`.
+
+_MAX_ID: Final = 200
+_MAX_ATTEMPTS: Final = 10
+_MAX_ATTEMPT: Final = 300
+"""Characters; an error is shown to a person."""
+_MAX_MESSAGE: Final = 2000
+"""Characters; servers that check a request by its types repeat all of it (vLLM, FastAPI)."""
+_DEPTH: Final = 6
+"""Two gateways may each wrap an error in a message of their own (docs/wires/gemini.md#errors)."""
+_MAX_INNER: Final = 64 * 1024
+_STATUSES: Final = range(400, 600)
+_NAMES_OF_NOTHING: Final = frozenset({"none", "null"})
+"""What LiteLLM's proxy sends as type and param of an error that has none: Python's word, as a text."""
+
+
+class ErrorBody(NamedTuple):
+    """The content of an HTTP error's body; fields that the body does not state are None or empty.
+
+    Attributes:
+        message: The provider's sentence.
+        code: The provider's own code; its type where it has no code.
+        generation_id: Under which a gateway knows the request, for its support.
+        attempts: What a gateway says of each provider that it tried in vain, one sentence each.
+        type: The provider's own type.
+        param: The field of the request that the provider blames.
+        status: The HTTP status that the body itself names, which counts where the answer has a status of success.
+        retry_after: The seconds that the body asks to wait.
+        request_id: Under which the server knows the request.
+        kind: What the shape of the body says beyond its code.
+    """
+
+    message: str | None = None
+    code: str | None = None
+    generation_id: str | None = None
+    attempts: tuple[str, ...] = ()
+    type: str | None = None
+    param: str | None = None
+    status: int | None = None
+    retry_after: float | None = None
+    request_id: str | None = None
+    kind: ErrorKind | None = None
+
+
+def holds_error(document: Any) -> bool:
+    """Whether a JSON value that came with a status of success is an error: `error` counts before `choices`."""
+    value = _unwrapped(document)
+    if not isinstance(value, dict):
+        return False
+    if value.get("error") or value.get("object") == "error":
+        return True
+    if "choices" in value:
+        return False
+    says = isinstance(value.get("message"), str) and _is_failing_code(value.get("code"))
+    detail = value.get("detail")
+    is_detailed = isinstance(detail, str | list) or (
+        isinstance(detail, dict) and ("error" in detail or "message" in detail)
+    )
+    return says or bool(value.get("errors")) or is_detailed
+
+
+def _is_failing_code(code: object) -> bool:
+    return code not in (None, "", 0, "0", 200, "200", "success", "Success", "ok") and isinstance(code, str | int)
+
+
+def read_error_body(document: Any) -> ErrorBody:
+    """Reads the JSON value of an error's body in the shapes that most servers have.
+
+    ::
+
+        {"error": {"message", "type", "param", "code"}}     OpenAI; code may be a number (OpenRouter, vLLM, llama.cpp)
+        {"error": {"message", "code", "metadata"}}          OpenRouter: `metadata.raw` is the provider's own error
+        {"message", "type", "param", "code"}                Cerebras, DashScope; Mistral, whose message may be an object
+        {"error": "...", "code"}                            xAI
+        {"detail": "..."}, {"detail": [{"loc", "msg"}]}     FastAPI; the text may be the JSON of another server's error
+        {"errors": [{"message", "code"}]}                   Cloudflare
+
+    Each may also be the only thing in an array (Google), or inside another of them. Servers that route a request to
+    others add `generationId` and what each of those said.
+    """
+    value = _unwrapped(document)
+    if not isinstance(value, dict):
+        return ErrorBody()
+    layers = [*_layers(value, _DEPTH)][::-1]  # what is deepest says most
+    message = _first(_message(layer) for layer in layers)
+    code, kind = _first(_word(layer, "code") for layer in layers), None
+    said_type = _first(_word(layer, "type") or _named_status(layer) for layer in layers)
+    param = _first(_word(layer, "param") for layer in layers)
+    for layer in layers:
+        inner = _provider_error(layer)
+        message, code = inner.message or message, inner.code or code
+        said_type, param, kind = inner.type or said_type, inner.param or param, inner.kind or kind
+        if filtered := _filtered(layer):
+            message, kind = f"{message or 'a filter refused it'} ({filtered})", ErrorKind.CONTENT_POLICY
+    return ErrorBody(
+        message and message[:_MAX_MESSAGE],
+        code or said_type,
+        _identifier(value, "generationId"),
+        routing_attempts(value),
+        said_type,
+        param,
+        _first(_status(layer) for layer in layers),
+        _first(wait_in_body(layer) for layer in layers) or wait_in_sentence(message),
+        _identifier(value, "request_id"),
+        kind,
+    )
+
+
+def error_layers(document: Any) -> Iterator[dict[str, Any]]:
+    """An error and those inside it, from the outside to the inside: a gateway may wrap the error of another server."""
+    value = _unwrapped(document)
+    if isinstance(value, dict):
+        yield from _layers(value, _DEPTH)
+
+
+def routing_attempts(document: Any) -> tuple[str, ...]:
+    """One sentence for each provider that a request was routed to in vain, with its name; none where nothing is said.
+
+    Servers that route requests add it to their errors:
+    `{"providerMetadata": {NAME: {"routing": {"attempts": [{"provider", "error"}]}}}}`.
+    """
+    said: list[str] = []
+    for provider in _object(document, "providerMetadata").values():
+        attempts = _object(provider, "routing").get("attempts")
+        for attempt in attempts if isinstance(attempts, list) else ():
+            if error := _text(attempt, "error"):
+                said.append(f"{_text(attempt, 'provider') or 'a provider'}: {error[:_MAX_ATTEMPT]}")
+    return tuple(said[:_MAX_ATTEMPTS])
+
+
+# ---- the layers of an error ----
+
+_INNER: Final = ("error", "errors", "detail", "message")
+"""Where an error holds another one."""
+
+
+def _unwrapped(value: Any) -> Any:
+    """The only thing in an array, and the value of a JSON text."""
+    if isinstance(value, str):
+        value = _parsed(value)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > _MAX_INNER or not text.lstrip().startswith(("{", "[")) or nests_too_deeply(text):
+        return None
+    try:
+        return loads(text)
+    except JSONDecodeError:
+        return None
+
+
+def _layers(value: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
+    """An error and those inside it, from the outside to the inside."""
+    yield value
+    if depth == 0:
+        return
+    for name in _INNER:
+        inner = value.get(name)
+        if name == "errors" and isinstance(inner, list) and inner:
+            inner = inner[0]
+        elif name == "detail" and isinstance(inner, list) and _refused_fields(inner):
+            continue
+        inner = _unwrapped(inner)
+        if isinstance(inner, dict):
+            yield from _layers(inner, depth - 1)
+
+
+def _message(layer: dict[str, Any]) -> str | None:
+    return _first(_sentence(layer, name) for name in ("message", "error", "detail", "msg")) or _refused_fields(
+        layer.get("detail")
+    )
+
+
+def _sentence(layer: dict[str, Any], name: str) -> str | None:
+    """A text that is not the JSON of another layer."""
+    said = _text(layer, name)
+    return None if said is not None and isinstance(_parsed(said), dict | list) else said
+
+
+def _refused_fields(detail: Any) -> str | None:
+    """The fields that FastAPI refuses, with its reasons: `body.model: Field required`."""
+    said = [
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if isinstance(one.get("loc"), list) else str(one["msg"])
+        for one in (detail if isinstance(detail, list) else ())
+        if isinstance(one, dict) and isinstance(one.get("msg"), str)
+    ]
+    return "; ".join(said[:_MAX_ATTEMPTS])[:_MAX_ATTEMPT] or None
+
+
+def _word(layer: dict[str, Any], name: str) -> str | None:
+    said = _text(layer, name)
+    return None if said is None or said.lower() in _NAMES_OF_NOTHING else said
+
+
+def _named_status(layer: dict[str, Any]) -> str | None:
+    """Google's name of a status, such as `RESOURCE_EXHAUSTED`."""
+    said = layer.get("status")
+    return said if isinstance(said, str) and said.isupper() else None
+
+
+def _status(layer: dict[str, Any]) -> int | None:
+    """The HTTP status that an error names: OpenRouter's code, Groq's `status_code`, Mistral's `raw_status_code`."""
+    for name in ("code", "status_code", "raw_status_code", "statusCode", "status"):
+        said = layer.get(name)
+        if isinstance(said, str) and len(said) == 3 and said.isascii() and said.isdigit():
+            said = int(said)  # LiteLLM's proxy writes it as a text
+        if type(said) is int and said in _STATUSES:
+            return said
+    return None
+
+
+# ---- what gateways and filters add ----
+
+
+def _provider_error(layer: dict[str, Any]) -> ErrorBody:
+    """What OpenRouter's `metadata` says: the error of the provider behind it, or why moderation refused the input."""
+    metadata = _object(layer, "metadata")
+    reasons = metadata.get("reasons")
+    if isinstance(reasons, list) and reasons:
+        flags = ", ".join(str(reason)[:_MAX_ATTEMPT] for reason in reasons[:_MAX_ATTEMPTS])
+        said = _text(layer, "message") or "moderation refused it"
+        return ErrorBody(f"{said} ({flags})", kind=ErrorKind.CONTENT_POLICY)
+    raw = metadata.get("raw")
+    value = _unwrapped(raw)
+    # Not read as deeply as the rest: what a provider says within what a provider says is nobody's business.
+    inner = _own_error(value) if isinstance(value, dict) else ErrorBody()
+    if inner.message is None and isinstance(raw, str) and raw.strip() and value is None:
+        words = (_text(layer, "message"), raw.strip().splitlines()[0][:_MAX_ATTEMPT])
+        inner = ErrorBody(": ".join(word for word in words if word))
+    provider = _text(metadata, "provider_name")
+    return inner._replace(message=f"{provider}: {inner.message}") if provider and inner.message else inner
+
+
+def _own_error(value: dict[str, Any]) -> ErrorBody:
+    layers = [*_layers(value, _DEPTH)][::-1]
+    said_type = _first(_word(layer, "type") for layer in layers)
+    return ErrorBody(
+        _first(_message(layer) for layer in layers),
+        _first(_word(layer, "code") for layer in layers) or said_type,
+        type=said_type,
+        param=_first(_word(layer, "param") for layer in layers),
+    )
+
+
+def _filtered(layer: dict[str, Any]) -> str:
+    """The categories for which Azure's filter refused a prompt: `innererror.content_filter_result`."""
+    result = _object(_object(layer, "innererror"), "content_filter_result")
+    names = [str(name) for name, one in result.items() if isinstance(one, dict) and one.get("filtered") is True]
+    return ", ".join(names[:_MAX_ATTEMPTS])
+
+
+# ---- careful reading ----
+
+
+def _first(values: Iterable[Any]) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _object(document: Any, name: str) -> dict[str, Any]:
+    value = document.get(name) if isinstance(document, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _text(document: Any, name: str) -> str | None:
+    value = document.get(name) if isinstance(document, dict) else None
+    return str(value) or None if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _identifier(document: Any, name: str) -> str | None:
+    value = document.get(name) if isinstance(document, dict) else None
+    return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
+
+
+# ---- overflow ----
+# Tells whether an upstream refused a request because its input is too long, and reads the numbers that it named.
+#
+# Most upstreams have only a sentence for it, so this is the one place that reads sentences: a row for each phrasing
+# in use, gathered from public bug reports about these servers. Gateways pass the sentences on, and local servers
+# speak more than one wire: so they stand here, and a protocol adds what its servers alone say
+# (:mod:`partstream.protocols.errors`).
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """An input that was too long, in tokens as the upstream counts them.
+
+    Attributes:
+        limit: The most that the input may hold, or None where it did not say.
+        count: What the input held, or None where it did not say.
+        speaks_of_tokens: Whether tokens were too many, as against the bytes of the request.
+    """
+
+    limit: int | None = None
+    count: int | None = None
+    speaks_of_tokens: bool = True
+
+
+class Phrasing(NamedTuple):
+    """One phrasing that servers use.
+
+    Attributes:
+        server: Which ones.
+        pattern: A regular expression for their sentence, in any case. Groups: `limit` of the input, `window` of input
+            and output, `count` of the input, `total` of both, `output` that was asked for.
+    """
+
+    server: str
+    pattern: str
+
+    def search(self, said: str) -> re.Match[str] | None:
+        """Looks for the sentence; the expression is compiled when it is first needed."""
+        return re.search(self.pattern, said, re.IGNORECASE)
+
+
+def read_overflow(
+    error: UpstreamError,
+    phrasings: Iterable[Phrasing],
+    *,
+    token_codes: Collection[str] = (),
+    size_codes: Collection[str] = (),
+) -> Overflow | None:
+    """Reads an error that refuses an input as too long; returns None for every other error, including rate limits.
+
+    Args:
+        error: The error.
+        phrasings: The sentences to look for; the first that is there is read.
+        token_codes: The codes, in lower case, for an input of too many tokens. Those that are words are looked for in
+            sentences too.
+        size_codes: The codes for a request of too many bytes.
+    """
+    code = (error.provider_code or "").lower()
+    said = (_said(error) or "")[:_MAX_SAID]
+    if (
+        error.http_status == _TOO_MANY_REQUESTS
+        or code.startswith("rate_limit")
+        or re.search(_RATE, said, re.IGNORECASE)
+        or re.search(_NO_TEXT, said, re.IGNORECASE)
+    ):
+        return None
+    for one in phrasings:
+        if (match := one.search(said)) is not None:
+            return _numbers(match.groupdict())
+    if code in token_codes or any(word in said for word in token_codes if not word.isdigit()):
+        return Overflow()
+    if code in size_codes or error.http_status == _CONTENT_TOO_LARGE:
+        return Overflow(speaks_of_tokens=False)
+    return None
+
+
+def says_nothing(error: UpstreamError) -> bool:
+    """Whether an error blames the request and has no body: Cerebras's for an input that is too long, and others."""
+    return isinstance(error, UpstreamHTTPError) and error.http_status == _BAD_REQUEST and not error.body
+
+
+def _said(error: UpstreamError) -> str | None:
+    """The sentence; if a gateway hides it deeper in its answer, the whole answer."""
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+        return f"{error.provider_message or ''}\n{error.body}"
+    return None
+
+
+def _numbers(groups: dict[str, str | None]) -> Overflow:
+    found = {name: as_count(int(re.sub(r"\D", "", text))) for name, text in groups.items() if text}
+    said = {name: number for name, number in found.items() if number is not None}
+    output = said.get("output", 0)
+    limit, count = said.get("limit"), said.get("count")
+    if limit is None and "window" in said:
+        limit = said["window"] - output
+    if count is None and "total" in said:
+        count = said["total"] - output
+    # Numbers under which the input would fit are not the ones that they were taken for.
+    if limit is not None and (limit < 1 or (count is not None and count <= limit)):
+        return Overflow()
+    return Overflow(limit, count)
+
+
+_BAD_REQUEST: Final = 400
+_TOO_MANY_REQUESTS: Final = 429
+_CONTENT_TOO_LARGE: Final = 413
+_MAX_SAID: Final = 4000
+
+_RATE: Final = r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
+"""Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
+
+_NO_TEXT: Final = r"invalid '[\w.\[\]]*\b(?:id|call_id|tool_call_id|name|prompt_cache_key|user|safety_identifier)'"
+"""A string that is too long and none of the conversation, such as the id of a call (OpenAI: at most 40 characters)."""
+
+_N = r"[\d][\d,._]*\d|\d"
+
+
+def phrasing(server: str, pattern: str) -> Phrasing:
+    """A phrasing, in short: `<limit>` stands for the number that is the limit, and so on; a space for any blanks,
+    `...` for some words of one line."""
+    named = re.sub(r"<(\w+)>", lambda group: f"(?P<{group[1]}>{_N})", pattern)
+    return Phrasing(server, named.replace("...", r"[^\n]{0,200}?").replace(" ", r"\s+"))
+
+
+PHRASINGS: Final = (
+    # Its fields before its sentence, which older versions have without numbers (ggml-org/llama.cpp#15780).
+    phrasing("llama.cpp, its fields", r'"n_prompt_tokens":\s*<count>[^{}]{0,200}?"n_ctx":\s*<limit>'),
+    phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
+    phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
+    phrasing(
+        "OpenAI (chat), vLLM, DeepSeek",
+        r"maximum context length is <window> tokens...requested(?: about)? <total> tokens "
+        r"\(<count> (?:in|of) [\w ]+?[,;] <output> (?:in|for) the (?:completion|output)\)",
+    ),
+    phrasing(
+        "OpenRouter",
+        r"maximum context length is <window> tokens...requested(?: about)? <total> tokens..., <output> in the output",
+    ),
+    phrasing(
+        "vLLM",
+        r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
+    ),
+    # The number of the input is the least that it has: vLLM stops counting there. So it is not read.
+    phrasing(
+        "vLLM, newest", r"maximum context length is <window> tokens...requested <output> output tokens...at least"
+    ),
+    phrasing(
+        "SGLang",
+        r"maximum context length of <window> tokens...requested a total of <total> tokens: <count> tokens from the "
+        r"input messages and <output> tokens for the completion",
+    ),
+    phrasing("SGLang, LiteLLM", r"token count exceeds the model's maximum context length of <limit> tokens"),
+    phrasing("LiteLLM", r"input length \(<count>\) exceeds (?:the )?model's maximum context length \(<limit>\)"),
+    phrasing("Together, SGLang", r"\(<count> tokens\) is longer than the model's context length \(<limit> tokens\)"),
+    phrasing(
+        "OpenRouter, Poolside", r"input length <count> exceeds the maximum allowed input length of <limit> tokens"
+    ),
+    phrasing("Cerebras", r"current length is <count> while limit is <limit>"),
+    phrasing("DashScope", r"range of input length should be \[\d+,\s?<limit>\]"),
+    phrasing("GitHub Models", r"request body too large for...model\. max size: <limit> tokens"),
+    phrasing(
+        "OpenAI (chat)",
+        r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
+    ),
+    phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),
+    phrasing("OpenAI (Responses)", r"exceeds the context window"),
+    phrasing(
+        "Google", r"input token count(?: of)? \(?<count>\)? exceeds the maximum number of tokens allowed \(?<limit>"
+    ),
+    phrasing("Vertex AI", r"input token count is <count> but model only supports up to <limit>"),
+    phrasing("Google without numbers", r"input token count exceeds the maximum number of tokens allowed"),
+    phrasing("Amazon Bedrock", r"input is too long for requested model"),
+    phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
+    phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
+    phrasing("Mistral", r"contains <count> tokens...too large for model with <limit> maximum context length"),
+    phrasing("Mistral", r"too large for model with <limit> maximum context length"),
+    phrasing("llama.cpp", r"request \(<count> tokens\) exceeds the available context size \(<limit> tokens\)"),
+    phrasing("llama.cpp", r"exceeds the available context size(?: \(<limit> tokens\))?"),
+    phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count>\s*>=\s*n_ctx: <limit>\))?"),
+    phrasing("LM Studio", r"to keep the first <count> tokens...loaded with context length of only <limit> tokens"),
+    phrasing("LM Studio", r"cannot truncate prompt with n_keep \(<count>\) >= n_ctx \(<limit>\)"),
+    phrasing("Moonshot", r"exceeded model token limit\s?: <limit> \(requested: <count>\)"),
+    phrasing("Moonshot", r"exceeded model token limit\s?: <limit>"),
+    phrasing("Moonshot", r"input token length too long"),
+    phrasing("Ollama", r"the prompt is longer than the context length currently available"),
+    phrasing("Ollama", r"the input length exceeds the context length"),
+    phrasing(
+        "Ollama, whose number is that of the excess", r"prompt too long; exceeded max context length by \d+ tokens"
+    ),
+    phrasing("Zhipu", r"prompt (?:exceeds max length|超长)"),
+    phrasing("MiniMax, whose number is that of the error", r"context window exceeds limit"),
+    phrasing("Groq", r"reduce the length of the messages"),
+    phrasing("Anthropic without numbers", r"prompt is too long"),
+)
+"""The sentences, those that name more numbers first: the first that matches is taken."""
+
+
+# ---- errors ----
 
 NO_REASON: Final = "it gave no reason"
 

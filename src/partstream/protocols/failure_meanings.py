@@ -22,8 +22,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 

@@ -16,8 +16,8 @@ from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import FileMode, Finish
 from partstream.parts import DataPart
+from partstream.protocols.errors import Overflow, says_nothing
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.overflow import Overflow, says_nothing
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AttemptReport
 from partstream.upstreams.exchange import UpstreamRequest

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.models.records import Pricing
     from partstream.outputs import Finish
     from partstream.parts import DataPart
-    from partstream.protocols.overflow import Overflow
+    from partstream.protocols.errors import Overflow
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import RequestEstimate, TokenAccounting

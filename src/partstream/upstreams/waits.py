@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from partstream.numbers import MOST_SECONDS, as_amount
-from partstream.protocols.waits import seconds_of
+from partstream.protocols.errors import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,7 @@ import pytest
 
 from partstream.errors import LanguageModelErrorCode
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.errors import ErrorKind
-from partstream.protocols.overflow import Overflow
+from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.upstreams.http_errors import http_error
 
 _LEFT = "anthropic_ratelimit_tokens_remaining"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.chat_completions.errors import ERRORS
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.overflow import Overflow
+from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.upstreams.http_errors import http_error
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

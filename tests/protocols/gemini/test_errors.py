@@ -8,9 +8,8 @@ import pytest
 
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.error_kinds import ErrorKind
+from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.overflow import Overflow
 from partstream.upstreams.http_errors import http_error
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

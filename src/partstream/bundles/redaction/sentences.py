@@ -1,6 +1,6 @@
 """Error messages of servers, without what they repeat of a request: the words of known sentences stay.
 
-The sentences (docs/wires/practice.md#known-sentences-of-servers) come from :mod:`partstream.protocols.overflow` and the
+The sentences (docs/wires/practice.md#known-sentences-of-servers) come from :mod:`partstream.protocols.errors` and the
 tables of the protocols. A word of them stays only among others of them: a word alone is more likely a person's.
 """
 

@@ -16,8 +16,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fallbacks import helps_another_model
 

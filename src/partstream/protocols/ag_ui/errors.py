@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.error_bodies import ErrorBody, read_error_body
-from partstream.protocols.errors import NO_REASON, Errors
+from partstream.protocols.errors import NO_REASON, ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import identifier
 
 if TYPE_CHECKING:

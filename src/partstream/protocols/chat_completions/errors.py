@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.protocols.chat_completions.optional_fields import REFUSED_FIELDS
-from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.errors import Errors
+from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, holds_error, read_error_body
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["failure_of_word", "overflow"]
 
 _TOO_LONG: Final = "model_context_window_exceeded"
-"""A code of inputs that are too long, see :mod:`partstream.protocols.error_kinds`."""
+"""A code of inputs that are too long, see :mod:`partstream.protocols.errors`."""
 
 
 def failure_of_word(word: str, native: str | None) -> UpstreamError:

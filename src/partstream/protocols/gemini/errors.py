@@ -17,9 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
-from partstream.protocols.error_bodies import ErrorBody, error_layers, read_error_body
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.errors import Errors
+from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
 from partstream.protocols.gemini.optional_fields import REFUSED_FIELDS
 from partstream.protocols.read_response import objects
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.error_bodies import ErrorBody, read_error_body
-from partstream.protocols.error_kinds import ErrorKind
-from partstream.protocols.errors import Errors
+from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.ollama.optional_fields import REFUSED_FIELDS
 
 if TYPE_CHECKING:
