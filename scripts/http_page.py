@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.cli.serve_observers import METRICS_PATH
 from partstream.hub import api as hub_api
 from partstream.hub.page import routes as hub_page
+from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
-from partstream.protocols.served_failures import STATUSES, FailureKind, ServedFailure
 from partstream.serving.app import HEALTH, READINESS
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of

@@ -23,11 +23,9 @@ from partstream.errors import (
 )
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
-from partstream.protocols.failure_meanings import failure_of
+from partstream.protocols.failures import FailureKind, RefusedRequestError, ServedFailure, failure_of
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import ResponseWriterSpec
-from partstream.protocols.served_failures import FailureKind, ServedFailure
 
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None]
 

@@ -13,7 +13,7 @@ from partstream import chat_model
 from partstream.messages import ChatMessage
 from partstream.outputs import Outcome
 from partstream.parts import TextPart
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted, AnswerRequest, EndedAnswer, StopAnswer
 from partstream.serving.app import app
 from partstream.serving.authentication import Caller

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from partstream import chat_model
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.app import app
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import ServedDocument
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import failure_of

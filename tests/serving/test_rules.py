@@ -8,8 +8,8 @@ import pytest
 
 from partstream import LanguageModelChatInformation, chat_model
 from partstream.outputs import Reply
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
-from partstream.protocols.refused import RefusedRequestError
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings

@@ -17,7 +17,7 @@ from partstream.protocols.chat_completions.write_response import annotation_of, 
 from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
-from partstream.protocols.common_failures import said_in_stream
+from partstream.protocols.failures import said_in_stream
 from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ANSWERS,

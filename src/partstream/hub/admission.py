@@ -19,7 +19,7 @@ from partstream.hub.rate_limits import RateGate, TooFast
 from partstream.hub.refusals import not_admitted, too_fast, unpriced, whom_to_ask
 from partstream.hub.routing.listing import is_behind_a_route
 from partstream.hub.routing.provider import ROUTES
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted
 from partstream.serving.failures import RequestFailedError
 from partstream.tokens import Counters, MessageCounter

@@ -10,7 +10,7 @@ from partstream.hub.keys import code_digest, new_key
 from partstream.hub.rate_limits import RateGate, TooFast
 from partstream.hub.refusals import budget_document, too_fast
 from partstream.hub.store.errors import StoreUnreachableError
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.owner_routes import OwnerReply
 

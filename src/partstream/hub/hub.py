@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from partstream.hub.grants import may_use
 from partstream.hub.keys import is_valid
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.budgets.errors import BudgetsUnreachableError
 from partstream.hub.directory import Period
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.protocols.codex_models import codex_models
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import MODEL, ServedDocument, model_in_path
 
 if TYPE_CHECKING:

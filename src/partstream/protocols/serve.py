@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
 from partstream.outputs import Outcome
-from partstream.protocols.served_failures import plain_reply
+from partstream.protocols.failures import plain_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.outputs import InboundRequest, Reply, ResponseWriter
-    from partstream.protocols.refused import RefusedRequestError
-    from partstream.protocols.served_failures import FailedReply, ServedFailure
+    from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 
 
 # ---- server corners ----
@@ -268,7 +267,7 @@ class ServedDocument:
         path: The pattern of its path below the base path, see :mod:`partstream.protocols.serve`.
         answer: Answers a request, given the models of the server, the usual one first, and the tokens of the request
             that `counts` gives, or 0. It may raise what reading a request raises, and
-            :class:`partstream.protocols.refused.RefusedRequestError`.
+            :class:`partstream.protocols.failures.RefusedRequestError`.
         is_meant: Whether the headers of a request, names in lower case, ask for this document, where another protocol
             has one at the same path. One that is meant by its headers comes before those that everybody may mean.
         counts: The request whose tokens the document tells; the server counts them as its model does. It may raise what
@@ -370,7 +369,7 @@ class StoredRoute:
         path: The pattern of its path below the base path, with :data:`partstream.protocols.serve.ID`
             for the id of the answer.
         document: The reply, given the request and the chain of answers that ends with the one that the path names. It
-            may raise what reading a request raises, and :class:`partstream.protocols.refused.RefusedRequestError`.
+            may raise what reading a request raises, and :class:`partstream.protocols.failures.RefusedRequestError`.
         effect: What it does, before `document` is asked.
         resumes: The number of the first frame that a request wants of the stream of the answer, or None where it wants
             the document; None for a route that sends no stream. It may raise what `document` may.
@@ -424,10 +423,10 @@ class ServedState:
 
     Attributes:
         refuse: Refuses a request for something that no server of ours has, by the name of its field; raises
-            :class:`partstream.protocols.refused.RefusedRequestError`.
+            :class:`partstream.protocols.failures.RefusedRequestError`.
         wanted: What of earlier answers a request refers to.
         join: A request with everything that it refers to, given what was found and the secret of the installation.
-            It raises :class:`partstream.protocols.refused.RefusedRequestError` for what was not found and for sealed
+            It raises :class:`partstream.protocols.failures.RefusedRequestError` for what was not found and for sealed
             text that this installation has not signed.
         keeps: Whether a request wants its answer to be kept.
         unkept: The request as it is answered where nothing is kept, so that the answer does not say otherwise.

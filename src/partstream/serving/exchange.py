@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import PartstreamError
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of

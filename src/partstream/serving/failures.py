@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.errors import PartstreamError
-from partstream.protocols.failure_meanings import failure_of as meaning_of
+from partstream.protocols.failures import failure_of as meaning_of
 
 if TYPE_CHECKING:
-    from partstream.protocols.served_failures import ServedFailure
+    from partstream.protocols.failures import ServedFailure
 
 __all__ = ["ChainTooLargeError", "RequestFailedError", "StoreFailedError", "failure_of"]
 

@@ -8,8 +8,8 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import ResolvedReferences
-from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.access_token import kept_token
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
 from partstream.serving.recorded_outlet import RecordingReplySink

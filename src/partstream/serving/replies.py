@@ -15,8 +15,8 @@ from partstream.serving.outgoing import Head
 if TYPE_CHECKING:
     from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import ResponsePart
+    from partstream.protocols.failures import ServedFailure
     from partstream.protocols.serve import ResponseWriterSpec, StreamForm, WireEvent
-    from partstream.protocols.served_failures import ServedFailure
     from partstream.serving.outgoing import ReplySink
 
 __all__ = ["DocumentReply", "ReplyWriter", "StreamReply", "json_headers", "send_failure", "stream_headers"]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from partstream.asgi import headers_of
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:

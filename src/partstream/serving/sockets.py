@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import PartstreamError
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import ResolvedReferences
-from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from partstream.events import EventEmitter
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError

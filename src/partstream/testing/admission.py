@@ -15,9 +15,9 @@ from partstream.bundles.forms import form_of, read_any
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.outputs import Reply
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import JSON_LINES
 from partstream.protocols.recording import RecordingError
-from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import ReplyContext, apply_faults

@@ -15,7 +15,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, sealed_text
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.scenarios import SCENARIOS

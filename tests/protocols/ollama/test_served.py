@@ -10,9 +10,9 @@ from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.errors import InvalidRequestError, UpstreamFailureError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.ollama.read_request import READ_REQUEST
 from partstream.protocols.ollama.write_response import WRITE_RESPONSE
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.timestamps import rfc3339
 from partstream.testing.replay_provider import SERVED_MODELS

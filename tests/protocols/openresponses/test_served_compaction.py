@@ -8,9 +8,9 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import InvalidRequestError
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import ResolvedReferences, ServedState
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import InvalidRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.served_routes import ROUTES, items_of, unknown, unstreamed
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import Effect, StoredRoute, fits_path, id_in_path
 from protocols.openresponses.served import message, output, request, stored
 

@@ -11,7 +11,7 @@ from partstream.outputs import Reply
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_signed_state

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.test_read_request import call, model, response, user

@@ -26,7 +26,7 @@ from partstream.hub.page.assembly import PERIODS, content_html, frame_html
 from partstream.hub.page.join import join_html
 from partstream.hub.store.errors import StoreError, StoreUnreachableError
 from partstream.pages.policy import Nonces
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.owner_routes import OwnerReply
 

@@ -15,7 +15,7 @@ from partstream.hub.output_limit import asked_output, with_output_limit
 from partstream.hub.policy.checking import checked_result
 from partstream.hub.policy.threads import PolicyBusyError, PolicyFailedError, PolicyThreads
 from partstream.hub.policy.values import PolicyAnswer, PolicyRequest
-from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from partstream.protocols.ag_ui.message_ids import digest_of
 from partstream.protocols.ag_ui.usage import written_usage
 from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
 from partstream.protocols.errors import NO_REASON
+from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import LifecycleState, identifier
 from partstream.protocols.serve import ResponseWriterSpec
-from partstream.protocols.served_failures import STATUSES, FailedReply, ServedFailure, retry_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

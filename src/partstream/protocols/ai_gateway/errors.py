@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.carried import Carried
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.common_failures import FailureRow, common_reply
 from partstream.protocols.errors import Errors
-from partstream.protocols.served_failures import FailureKind
+from partstream.protocols.failures import FailureKind, FailureRow, common_reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import UpstreamError
     from partstream.protocols.ai_sdk.fields import Chunk
-    from partstream.protocols.served_failures import FailedReply, ServedFailure
+    from partstream.protocols.failures import FailedReply, ServedFailure
 
 __all__ = ["ERRORS", "error_body", "failed_reply", "http_status", "refuses_reasoning"]
 

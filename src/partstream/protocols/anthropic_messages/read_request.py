@@ -19,7 +19,7 @@ from partstream.protocols.anthropic_messages.asked_messages import read_messages
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:

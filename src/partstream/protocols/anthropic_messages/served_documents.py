@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.anthropic_messages.read_request import read_request
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.model_documents import ModelDocuments
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import MODEL, ServedDocument
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamError
-from partstream.protocols.failure_meanings import failure_of
-from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
+from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

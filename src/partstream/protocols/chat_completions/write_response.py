@@ -22,7 +22,7 @@ from partstream.protocols.chat_completions.written_document import write_documen
 from partstream.protocols.chat_completions.written_errors import error_document, error_event
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
-from partstream.protocols.common_failures import common_reply
+from partstream.protocols.failures import common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.common_failures import said_in_stream
+from partstream.protocols.failures import said_in_stream
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError

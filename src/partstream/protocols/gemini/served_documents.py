@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.read_request import read_asked
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import MODEL, ServedDocument, model_in_path, path_for_model
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import ServedDocument
 
 if TYPE_CHECKING:

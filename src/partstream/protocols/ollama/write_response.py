@@ -14,11 +14,11 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, UpstreamFailureError, UpstreamHTTPError
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
+from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
-from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
 from partstream.protocols.timestamps import rfc3339
 from partstream.usage import UnifiedFinishReason
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.common_failures import said_in_stream
 from partstream.protocols.errors import Errors
+from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.optional_fields import REFUSED_FIELDS
 
 if TYPE_CHECKING:

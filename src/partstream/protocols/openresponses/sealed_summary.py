@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.written_items import COMPACTION
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.signed_text import SIGNED, WrongSignatureError, open_signed, sign
 
 if TYPE_CHECKING:

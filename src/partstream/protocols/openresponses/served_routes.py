@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.errors import InvalidRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.served_requests import input_list
 from partstream.protocols.openresponses.written_items import Identifiers
-from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.serve import Effect, StoredRoute
 
 if TYPE_CHECKING:

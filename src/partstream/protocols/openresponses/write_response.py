@@ -15,7 +15,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.common_failures import common_reply
+from partstream.protocols.failures import common_reply
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason

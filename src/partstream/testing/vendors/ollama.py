@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError
 from partstream.testing.prompt_cache import CachedPrompt, CacheRule, listed_blocks
 from partstream.testing.vendors.vendor import Vendor
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.protocols.refused import RefusedRequestError
+    from partstream.protocols.failures import RefusedRequestError
     from partstream.protocols.serve import WireRequest
     from partstream.testing.prompt_cache import CachedPrompt
 

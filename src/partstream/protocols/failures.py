@@ -1,0 +1,415 @@
+"""Failures that a server tells a client, in no wire's words yet; a wire's table turns them into status, headers, body.
+
+The kinds come from the statuses of three wires (docs/wires/serving.md#statuses-and-error-codes).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.errors import (
+    CallerError,
+    ContextLengthExceededError,
+    InvalidRequestError,
+    LanguageModelError,
+    LanguageModelErrorCode,
+    RequestNotExpressibleError,
+    UnknownModelError,
+    UnsupportedParameterError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
+from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+# ---- served failures ----
+
+
+class FailureKind(StrEnum):
+    """What kind of failure it is, for the client that has to decide whether to ask again."""
+
+    INVALID_REQUEST = "invalid request"
+    UNSUPPORTED_PARAMETER = "unsupported parameter"
+    """A parameter of the wire that this server does not offer; the failure names it."""
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    """The caller is known and may not do this, or a policy refused it."""
+    NOT_FOUND = "not found"
+    METHOD_NOT_ALLOWED = "method not allowed"
+    MODEL_NOT_FOUND = "model not found"
+    TOO_LARGE = "too large"
+    """The bytes of the request are too many, which says nothing of tokens."""
+    CONTEXT_LENGTH = "context length"
+    """The tokens of the request are too many for the model."""
+    RATE_LIMITED = "rate limited"
+    SPENT_BUDGET = "spent budget"
+    """Asking again cannot succeed."""
+    OVERLOADED = "overloaded"
+    """The server cannot answer now, or it is being stopped: ask again later."""
+    TIMEOUT = "timeout"
+    UPSTREAM = "upstream"
+    """The server that answers behind this one failed."""
+    INTERNAL = "internal"
+
+
+STATUSES: Final[Mapping[FailureKind, int]] = MappingProxyType(
+    {
+        FailureKind.INVALID_REQUEST: 400,
+        FailureKind.UNSUPPORTED_PARAMETER: 400,
+        FailureKind.UNAUTHENTICATED: 401,
+        FailureKind.FORBIDDEN: 403,
+        FailureKind.NOT_FOUND: 404,
+        FailureKind.METHOD_NOT_ALLOWED: 405,
+        FailureKind.MODEL_NOT_FOUND: 404,
+        FailureKind.TOO_LARGE: 413,
+        FailureKind.CONTEXT_LENGTH: 400,
+        FailureKind.RATE_LIMITED: 429,
+        FailureKind.SPENT_BUDGET: 429,
+        FailureKind.OVERLOADED: 503,
+        FailureKind.TIMEOUT: 504,
+        FailureKind.UPSTREAM: 502,
+        FailureKind.INTERNAL: 500,
+    }
+)
+"""The HTTP status of a failure on a wire that has no status of its own for it."""
+
+_STAYS_SO: Final = frozenset({FailureKind.SPENT_BUDGET, FailureKind.UNAUTHENTICATED, FailureKind.FORBIDDEN})
+"""Failures that official clients are told not to ask about again. Claude Code 2.1.330 does so for minutes after 401
+where it is not told (tried)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFailure:
+    """A failure that a client is told.
+
+    Attributes:
+        kind: The kind.
+        message: One sentence for a person; never a secret.
+        param: The field of the request that is to blame, such as `input[2].content`, or None.
+        code: A code for programs where the kind alone says too little, or None.
+        retry_after: The seconds after which asking again may succeed, or None.
+        fields: Further fields of the error object, by the wire's own names.
+        request_id: The id of the request, for wires whose bodies hold it; empty where it is not known.
+        tokens: The tokens of a conversation that is too long; None where they are not known.
+        token_limit: The most tokens that it may have; None where it is not known.
+    """
+
+    kind: FailureKind
+    message: str
+    param: str | None = None
+    code: str | None = None
+    retry_after: float | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    request_id: str = ""
+    tokens: int | None = None
+    token_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedReply:
+    """A failure in a wire's own words.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Further headers, names in lower case, such as `retry-after`.
+        body: The JSON object.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: Mapping[str, Any]
+
+
+def retry_headers(failure: ServedFailure) -> tuple[tuple[str, str], ...]:
+    """The headers that official clients obey (docs/wires/serving.md#headers-that-control-repeated-requests)."""
+    if failure.kind in _STAYS_SO:
+        return (("x-should-retry", "false"),)
+    if failure.retry_after is None:
+        return ()
+    return (("retry-after", str(math.ceil(failure.retry_after))),)
+
+
+def plain_reply(error: Callable[[int, str], Mapping[str, Any]], failure: ServedFailure) -> FailedReply:
+    """A failure on a wire that has no table of its own.
+
+    Args:
+        error: The JSON object of an HTTP error, given its status and message.
+        failure: The failure. Where the error object is an object, its param, code and further fields stand in it.
+    """
+    status = STATUSES[failure.kind]
+    said = error(status, failure.message)
+    named = {name: value for name, value in (("param", failure.param), ("code", failure.code)) if value is not None}
+    inner = said.get("error")
+    body = {**said, "error": {**inner, **named, **failure.fields}} if isinstance(inner, dict) else said
+    return FailedReply(status, retry_headers(failure), body)
+
+
+# ---- refused ----
+# A request that a real server refuses although its wire has a place for it.
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class RefusedRequestError(CallerError):
+    """A request that a real server refuses, in its own words.
+
+    Attributes:
+        param: The field that the server blames, or None where its errors name none.
+        code: The server's code, or None.
+        status: The HTTP status of the refusal.
+        fields: Further fields of the error object, by the server's own names.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        param: str | None = None,
+        code: str | None = None,
+        *,
+        status: int = 400,
+        fields: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        super().__init__(message)
+        self.param = param
+        self.code = code
+        self.status = status
+        self.fields = fields
+
+
+# ---- failure meanings ----
+# What our errors mean for the client of a server, as one table.
+#
+# A wire says the failure in its own words: :attr:`partstream.protocols.serve.ResponseWriterSpec.fail` before the
+# answer has begun, its writer inside the stream.
+
+
+def failure_of(error: BaseException) -> ServedFailure:
+    """What an error means for the client of a server.
+
+    The text of an error that is none of ours is not said: it may hold anything, a key or a prompt.
+    """
+    for kind, read in _ERRORS:
+        if isinstance(error, kind):
+            return read(error)
+    return ServedFailure(FailureKind.INTERNAL, f"the provider of the model failed ({type(error).__name__})")
+
+
+def _unsupported(error: UnsupportedParameterError) -> ServedFailure:
+    return ServedFailure(FailureKind.UNSUPPORTED_PARAMETER, str(error), error.where)
+
+
+def _invalid(error: InvalidRequestError) -> ServedFailure:
+    return ServedFailure(FailureKind.INVALID_REQUEST, str(error), error.where)
+
+
+def _not_expressible(error: RequestNotExpressibleError) -> ServedFailure:
+    return ServedFailure(FailureKind.INVALID_REQUEST, error.message, error.where)
+
+
+def _refused(error: RefusedRequestError) -> ServedFailure:
+    kind = _OF_OURS.get(error.status) or _BY_STATUS.get(error.status, FailureKind.INVALID_REQUEST)
+    return ServedFailure(kind, str(error), error.param, error.code, fields=error.fields)
+
+
+def _unknown_model(error: UnknownModelError) -> ServedFailure:
+    return ServedFailure(FailureKind.MODEL_NOT_FOUND, error.message, "model")
+
+
+def _too_long(error: ContextLengthExceededError) -> ServedFailure:
+    return ServedFailure(FailureKind.CONTEXT_LENGTH, error.message, tokens=error.count, token_limit=error.limit)
+
+
+def _timed_out(error: UpstreamTimeoutError) -> ServedFailure:
+    return ServedFailure(FailureKind.TIMEOUT, error.message)
+
+
+def _of_upstream(error: UpstreamError) -> ServedFailure:
+    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+    kind = COMMON_ERRORS.kind_of(error)
+    found = _BY_STATUS.get(error.http_status or 0) or _BY_CODE.get(error.code, FailureKind.UPSTREAM)
+    if kind is not None:
+        found = _BY_KIND.get(kind, found)
+    if kind is ErrorKind.UNAVAILABLE and (error.provider_code or "").lower() in _OVERLOADED:
+        found = FailureKind.OVERLOADED
+    return ServedFailure(found, said or error.message, error.param, error.provider_code, error.retry_after)
+
+
+def _of_provider(error: LanguageModelError) -> ServedFailure:
+    return ServedFailure(_BY_CODE.get(error.code, FailureKind.INTERNAL), error.message)
+
+
+def _of_caller(error: CallerError) -> ServedFailure:
+    return ServedFailure(FailureKind.INTERNAL, str(error))
+
+
+_ERRORS: Final[tuple[tuple[type[BaseException], Callable[[Any], ServedFailure]], ...]] = (
+    (UnsupportedParameterError, _unsupported),
+    (InvalidRequestError, _invalid),
+    (RefusedRequestError, _refused),
+    (RequestNotExpressibleError, _not_expressible),
+    (UnknownModelError, _unknown_model),
+    (ContextLengthExceededError, _too_long),
+    (UpstreamTimeoutError, _timed_out),
+    (UpstreamError, _of_upstream),
+    (LanguageModelError, _of_provider),
+    (CallerError, _of_caller),
+    (TimeoutError, lambda _: ServedFailure(FailureKind.TIMEOUT, "the answer took too long")),
+)
+"""How each error is read; of several classes that an error is of, the first row counts."""
+
+_BY_KIND: Final[Mapping[ErrorKind, FailureKind]] = {
+    # The client's own key was right: the one of this server was not.
+    ErrorKind.NO_PERMISSION: FailureKind.FORBIDDEN,
+    ErrorKind.NO_CREDIT: FailureKind.SPENT_BUDGET,
+    ErrorKind.QUOTA_SPENT: FailureKind.SPENT_BUDGET,
+    ErrorKind.RATE_LIMIT: FailureKind.RATE_LIMITED,
+    ErrorKind.CONTENT_POLICY: FailureKind.INVALID_REQUEST,
+    ErrorKind.UNKNOWN_MODEL: FailureKind.MODEL_NOT_FOUND,
+    ErrorKind.INPUT_TOO_LONG: FailureKind.CONTEXT_LENGTH,
+    ErrorKind.REQUEST_TOO_LARGE: FailureKind.TOO_LARGE,
+}
+"""What the kind of an upstream's error means for the client; of a kind that is missing, the status says more."""
+
+_OVERLOADED: Final = frozenset(
+    {
+        "model_overloaded",
+        "overloaded",
+        "overloaded_error",
+        "server_is_overloaded",
+        "service_unavailable",
+        "slow_down",
+        "unavailable",
+    }
+)
+"""Codes that say it where there is no status."""
+
+_BY_STATUS: Final[Mapping[int, FailureKind]] = {
+    400: FailureKind.INVALID_REQUEST,
+    401: FailureKind.FORBIDDEN,
+    402: FailureKind.SPENT_BUDGET,
+    403: FailureKind.FORBIDDEN,
+    404: FailureKind.NOT_FOUND,
+    408: FailureKind.TIMEOUT,
+    413: FailureKind.TOO_LARGE,
+    422: FailureKind.INVALID_REQUEST,
+    429: FailureKind.RATE_LIMITED,
+    500: FailureKind.UPSTREAM,
+    501: FailureKind.UPSTREAM,
+    502: FailureKind.UPSTREAM,
+    503: FailureKind.OVERLOADED,
+    529: FailureKind.OVERLOADED,
+    504: FailureKind.TIMEOUT,
+}
+"""What an upstream's HTTP status means where its words say no more."""
+
+_OF_OURS: Final[Mapping[int, FailureKind]] = {
+    401: FailureKind.UNAUTHENTICATED,
+    405: FailureKind.METHOD_NOT_ALLOWED,
+}
+"""Statuses of our own refusals that mean something else than those of an upstream."""
+
+_BY_CODE: Final[Mapping[LanguageModelErrorCode, FailureKind]] = {
+    LanguageModelErrorCode.NOT_FOUND: FailureKind.MODEL_NOT_FOUND,
+    LanguageModelErrorCode.NO_PERMISSIONS: FailureKind.FORBIDDEN,
+    LanguageModelErrorCode.BLOCKED: FailureKind.RATE_LIMITED,
+}
+"""What VS Code's code of a provider's error means."""
+
+
+# ---- common failures ----
+# Failures in the form that most wires share: `{"error": {"message", "type", "param", "code"}}`, always all four.
+#
+# Statuses, types and codes are OpenAI's (docs/wires/serving.md#statuses-and-error-codes). Codex acts on the codes
+# `context_length_exceeded`, `insufficient_quota` and `rate_limit_exceeded`, and on "try again in 12s" in the message.
+
+
+class FailureRow(NamedTuple):
+    """A kind of failure in the words of a wire.
+
+    Attributes:
+        status: The HTTP status.
+        type: The type of the error.
+        code: The code of the error; None where the wire has none for the kind.
+        is_acted_on: Whether clients act on the code: it stands there, whatever the provider's own code was.
+    """
+
+    status: int
+    type: str
+    code: str | None = None
+    is_acted_on: bool = False
+
+
+_REQUEST: Final = "invalid_request_error"
+_SERVER: Final = "server_error"
+_QUOTA: Final = "insufficient_quota"
+
+_ROWS: Final[Mapping[FailureKind, FailureRow]] = {
+    FailureKind.INVALID_REQUEST: FailureRow(400, _REQUEST),
+    FailureKind.UNSUPPORTED_PARAMETER: FailureRow(400, _REQUEST, "unsupported_parameter", is_acted_on=True),
+    FailureKind.UNAUTHENTICATED: FailureRow(401, _REQUEST, "invalid_api_key", is_acted_on=True),
+    FailureKind.FORBIDDEN: FailureRow(403, "permission_error", "permission_denied"),
+    FailureKind.NOT_FOUND: FailureRow(404, "not_found", "not_found"),
+    FailureKind.METHOD_NOT_ALLOWED: FailureRow(405, _REQUEST, "method_not_allowed", is_acted_on=True),
+    FailureKind.MODEL_NOT_FOUND: FailureRow(404, "not_found", "model_not_found", is_acted_on=True),
+    FailureKind.TOO_LARGE: FailureRow(413, _REQUEST, "request_too_large", is_acted_on=True),
+    FailureKind.CONTEXT_LENGTH: FailureRow(400, _REQUEST, "context_length_exceeded", is_acted_on=True),
+    FailureKind.RATE_LIMITED: FailureRow(429, "too_many_requests", "rate_limit_exceeded", is_acted_on=True),
+    FailureKind.SPENT_BUDGET: FailureRow(429, _QUOTA, _QUOTA, is_acted_on=True),
+    FailureKind.OVERLOADED: FailureRow(503, _SERVER, "server_is_overloaded"),
+    FailureKind.TIMEOUT: FailureRow(504, _SERVER, "timeout"),
+    FailureKind.UPSTREAM: FailureRow(502, _SERVER, _SERVER),
+    FailureKind.INTERNAL: FailureRow(500, _SERVER, _SERVER),
+}
+
+
+def common_reply(failure: ServedFailure, rows: Mapping[FailureKind, FailureRow] = _ROWS) -> FailedReply:
+    """A failure as an HTTP reply.
+
+    Args:
+        failure: The failure.
+        rows: The words for each kind, for a wire that has other words in the same form.
+    """
+    row = rows[failure.kind]
+    error = {
+        "message": with_wait(failure),
+        "type": row.type,
+        "param": failure.param,
+        "code": _code(failure, row),
+        **failure.fields,
+    }
+    return FailedReply(row.status, retry_headers(failure), {"error": error})
+
+
+def said_in_stream(error: LanguageModelError | None) -> dict[str, Any]:
+    """Why an answer that has begun has failed: the fields `message`, `type`, `param` and `code`."""
+    if error is None:
+        return {"message": "it gave no reason", "type": _SERVER, "param": None, "code": _SERVER}
+    failure = failure_of(error)
+    row = _ROWS[failure.kind]
+    code = _code(failure, row) or _SERVER
+    return {"message": with_wait(failure), "type": _SERVER, "param": None, "code": code}
+
+
+def _code(failure: ServedFailure, row: FailureRow) -> str | None:
+    return row.code if row.is_acted_on else failure.code or row.code
+
+
+def with_wait(failure: ServedFailure) -> str:
+    """The message, which says of a rate limit when to ask again, in the words that clients look for."""
+    said, wait = failure.message, failure.retry_after
+    if failure.kind is not FailureKind.RATE_LIMITED or wait is None or wait < 0 or _WAIT.search(said):
+        return said
+    return f"{said.removesuffix('.')}. Please try again in {math.ceil(wait)}s."
+
+
+_WAIT: Final = re.compile(r"try again in\s*\d", re.IGNORECASE)
