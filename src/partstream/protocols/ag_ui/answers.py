@@ -17,7 +17,7 @@ from partstream.protocols.ag_ui.carried_items import (
     PARENT,
     TOOL_CALL_ID,
 )
-from partstream.protocols.bodies import call_arguments
+from partstream.protocols.options import call_arguments
 from partstream.protocols.read_response import identifier, mapping
 
 if TYPE_CHECKING:

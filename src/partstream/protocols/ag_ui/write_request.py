@@ -18,7 +18,7 @@ from partstream.protocols.ag_ui.message_ids import digest_of
 from partstream.protocols.ag_ui.messages import conversation_of
 from partstream.protocols.ag_ui.options import forwarded_options
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
-from partstream.protocols.bodies import with_extra_fields
+from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 

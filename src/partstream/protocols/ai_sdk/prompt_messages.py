@@ -14,7 +14,7 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.protocols.ai_sdk.replay import is_own_part, options_by_call
-from partstream.protocols.bodies import call_arguments
+from partstream.protocols.options import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

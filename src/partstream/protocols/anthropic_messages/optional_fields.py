@@ -15,7 +15,7 @@ from partstream.protocols.anthropic_messages.betas import BETA_HEADER, FEATURE_B
 from partstream.protocols.anthropic_messages.context_edits import without_thinking_edits
 from partstream.protocols.anthropic_messages.request_thinking import asks_to_think
 from partstream.protocols.anthropic_messages.settings import LEAST_BUDGET
-from partstream.protocols.optional_fields import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import OptionalField, leave_out, refused_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

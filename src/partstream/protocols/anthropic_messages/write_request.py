@@ -35,7 +35,7 @@ from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.anthropic_messages.returned_blocks import may_end
 from partstream.protocols.anthropic_messages.server_rules import rules_of
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
-from partstream.protocols.bodies import with_extra_fields
+from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 

@@ -15,9 +15,9 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.protocols.bodies import call_arguments
 from partstream.protocols.chat_completions.carried_items import joined_items
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack, sent_back
+from partstream.protocols.options import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.optional_fields import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import OptionalField, leave_out, refused_fields
 
 __all__ = ["LEAVE_OUT", "OPTIONAL_FIELDS", "REFUSED_FIELDS"]
 

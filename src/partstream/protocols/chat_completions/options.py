@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.protocols.foreign_options import AnswerFormat, options_for
+from partstream.protocols.options import AnswerFormat, options_for
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest

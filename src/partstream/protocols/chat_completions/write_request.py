@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.turns import Call
-from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.chat_completions.cache_marks import mark_for_cache
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.messages import messages_of
@@ -20,6 +19,7 @@ from partstream.protocols.chat_completions.options import options_of
 from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
+from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 from partstream.settings.checks import fits_header

@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.gemini.refused_parts import with_files_behind, with_signed_steps, with_subset_schemas
-from partstream.protocols.optional_fields import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import OptionalField, leave_out, refused_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

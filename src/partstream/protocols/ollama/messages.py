@@ -19,8 +19,8 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.bodies import call_arguments
 from partstream.protocols.ollama.carried_items import CONTENT, THINKING, joined_items
+from partstream.protocols.options import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.rules import ConversationRules
-from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.messages import messages_of
 from partstream.protocols.ollama.optional_fields import LEAVE_OUT
@@ -20,6 +19,7 @@ from partstream.protocols.ollama.schemas import tool_schema
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.thinking_levels import think_for
 from partstream.protocols.ollama.window import choose_window, complete_settings
+from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 
