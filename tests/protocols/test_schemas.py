@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilot_requests import copilot_requests
-from partstream.protocols.chat_completions.schemas.moonshot import moonshot_schema
-from partstream.protocols.chat_completions.schemas.open_objects import open_objects
-from partstream.protocols.schemas.inlined import inlined
-from partstream.protocols.schemas.openapi_subset import openapi_subset
+from partstream.protocols.schemas import inlined, moonshot_schema, open_objects, openapi_subset
 
 Schema = dict[str, Any]
 STRING, NUMBER = {"type": "string"}, {"type": "number"}

@@ -13,8 +13,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ollama.messages import words_for
 from partstream.protocols.ollama.options import NUM_CTX, read_options
 from partstream.protocols.ollama.read_request import read_think
-from partstream.protocols.ollama.schemas import tool_schema
 from partstream.protocols.ollama.write_response import is_picture
+from partstream.protocols.schemas import tool_schema
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported.common import (
     ANSWERS,

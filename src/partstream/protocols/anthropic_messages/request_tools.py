@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.messages import ToolMode
-from partstream.protocols.schemas.inlined import inlined
+from partstream.protocols.schemas import inlined
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.messages import Tool
     from partstream.protocols.anthropic_messages.input_blocks import Wire
-    from partstream.protocols.schemas.walking import Schema
+    from partstream.protocols.schemas import Schema
 
 __all__ = ["input_schema", "tool_fields"]
 

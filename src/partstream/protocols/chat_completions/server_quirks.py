@@ -27,11 +27,8 @@ from partstream.protocols.chat_completions.quirks import (
     Quirks,
 )
 from partstream.protocols.chat_completions.reasoning_back import REASONING_CONTENT, ReasoningBack
-from partstream.protocols.chat_completions.schemas.moonshot import moonshot_schema
-from partstream.protocols.chat_completions.schemas.open_objects import open_objects
 from partstream.protocols.chat_completions.settings import CacheControl, EmptyContent
-from partstream.protocols.schemas.inlined import inlined
-from partstream.protocols.schemas.openapi_subset import openapi_subset
+from partstream.protocols.schemas import inlined, moonshot_schema, open_objects, openapi_subset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import Tool, ToolMode
 from partstream.protocols.asked_fields import described
 from partstream.protocols.gemini.asked_fields import field_of, list_of, object_of, text_of
-from partstream.protocols.schemas.walking import with_inner_schemas
+from partstream.protocols.schemas import with_inner_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.gemini.signatures import with_dummies
-from partstream.protocols.schemas.openapi_subset import openapi_subset
+from partstream.protocols.schemas import openapi_subset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

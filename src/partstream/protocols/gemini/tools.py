@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.messages import ToolMode
 from partstream.protocols.gemini.refused_parts import JSON_SCHEMA, SUBSET
 from partstream.protocols.gemini.settings import ToolSchemas
-from partstream.protocols.schemas.inlined import inlined
-from partstream.protocols.schemas.openapi_subset import openapi_subset
-from partstream.protocols.schemas.walking import with_inner_schemas
+from partstream.protocols.schemas import inlined, openapi_subset, with_inner_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,12 +15,12 @@ from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.messages import messages_of
 from partstream.protocols.ollama.optional_fields import LEAVE_OUT
 from partstream.protocols.ollama.options import NUM_CTX, NUM_PREDICT, read_options
-from partstream.protocols.ollama.schemas import tool_schema
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.thinking_levels import think_for
 from partstream.protocols.ollama.window import choose_window, complete_settings
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.schemas import tool_schema
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
