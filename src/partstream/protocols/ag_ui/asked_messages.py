@@ -12,14 +12,21 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ag_ui.asked_content import read_content
-from partstream.protocols.asked_fields import checked, described, object_in_text, optional_text, required_text
-from partstream.protocols.asked_messages import AskedMessages, messages_by_role
+from partstream.protocols.read_request import (
+    AskedMessages,
+    checked,
+    described,
+    messages_by_role,
+    object_in_text,
+    optional_text,
+    required_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import MessagePart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_context", "read_messages"]
 

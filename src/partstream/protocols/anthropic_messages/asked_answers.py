@@ -13,15 +13,14 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import TextPart, ToolCallPart, thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
-from partstream.protocols.asked_fields import checked, described, optional_text, required_text
-from partstream.protocols.asked_parts import said
+from partstream.protocols.read_request import checked, described, optional_text, required_text, said
 from partstream.protocols.sealed_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import MessagePart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_answer"]
 

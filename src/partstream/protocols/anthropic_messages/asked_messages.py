@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.messages import ChatMessage, Role
 from partstream.protocols.anthropic_messages.asked_answers import read_answer
 from partstream.protocols.anthropic_messages.asked_content import read_said_by_user, read_text
-from partstream.protocols.asked_messages import messages_by_role
-from partstream.protocols.asked_parts import read_parts
+from partstream.protocols.read_request import messages_by_role, read_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from partstream.parts import MessagePart, TextPart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_messages", "read_system"]
 

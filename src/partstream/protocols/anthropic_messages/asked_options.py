@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.asked_fields import optional_text
+from partstream.protocols.read_request import optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

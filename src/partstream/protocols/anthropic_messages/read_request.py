@@ -18,8 +18,8 @@ from partstream.outputs import InboundRequest
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
-from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.read_request import Counts, checked, not_default, optional_text
 from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:

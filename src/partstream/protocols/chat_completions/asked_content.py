@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.conversation.media import file_name
 from partstream.errors import InvalidRequestError
 from partstream.parts import TextPart, ThinkingPart
-from partstream.protocols.asked_fields import checked, described, optional_text, required_text
-from partstream.protocols.asked_media import read_address, read_bytes
-from partstream.protocols.asked_parts import read_parts, said
+from partstream.protocols.read_request import (
+    checked,
+    described,
+    optional_text,
+    read_address,
+    read_bytes,
+    read_parts,
+    required_text,
+    said,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import DataPart, ToolResultContent
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_content", "read_spoken"]
 

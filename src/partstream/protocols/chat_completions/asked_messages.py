@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart
-from partstream.protocols.asked_fields import checked, described, object_in_text, optional_text, required_text
-from partstream.protocols.asked_messages import AskedMessages, messages_by_role
 from partstream.protocols.chat_completions.asked_content import read_content, read_spoken
 from partstream.protocols.chat_completions.asked_thinking import read_thinking
+from partstream.protocols.read_request import (
+    AskedMessages,
+    checked,
+    described,
+    messages_by_role,
+    object_in_text,
+    optional_text,
+    required_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import MessagePart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_messages"]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.parts import ThinkingPart
-from partstream.protocols.asked_fields import checked, optional_text
 from partstream.protocols.chat_completions.carried_items import (
     EXTRA_CONTENT,
     FIELD,
@@ -24,11 +23,12 @@ from partstream.protocols.chat_completions.carried_items import (
 from partstream.protocols.chat_completions.carried_state import SAID_BESIDE
 from partstream.protocols.chat_completions.sealed_state import read_sealed
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS, STATE_FIELDS
+from partstream.protocols.read_request import checked, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_thinking"]
 

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.messages import ToolMode
-from partstream.protocols.asked_fields import checked, described, optional_text, required_text
-from partstream.protocols.asked_tools import read_function, tools_of_type
+from partstream.protocols.read_request import (
+    checked,
+    described,
+    optional_text,
+    read_function,
+    required_text,
+    tools_of_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.messages import Tool
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_tools"]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest
-from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
+from partstream.protocols.read_request import Counts, checked, described, not_default, optional_text
 from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:

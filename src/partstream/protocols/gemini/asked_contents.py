@@ -14,8 +14,6 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.asked_fields import described
-from partstream.protocols.asked_media import read_bytes
 from partstream.protocols.gemini.asked_fields import camel_case, field_of, list_of, object_of, text_of
 from partstream.protocols.gemini.carried_items import (
     GIVEN,
@@ -27,12 +25,13 @@ from partstream.protocols.gemini.carried_items import (
     usable_signature,
 )
 from partstream.protocols.gemini.sealed_state import is_made_up, read_sealed
+from partstream.protocols.read_request import described, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import MessagePart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_contents", "read_system"]
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
-from partstream.protocols.asked_fields import described
+from partstream.protocols.read_request import described
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

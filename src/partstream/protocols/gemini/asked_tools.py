@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.messages import Tool, ToolMode
-from partstream.protocols.asked_fields import described
 from partstream.protocols.gemini.asked_fields import field_of, list_of, object_of, text_of
+from partstream.protocols.read_request import described
 from partstream.protocols.schemas import with_inner_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_tools"]
 

@@ -13,10 +13,10 @@ from urllib.parse import parse_qs
 from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest
-from partstream.protocols.asked_fields import Counts
 from partstream.protocols.gemini.asked_contents import read_contents, read_system
 from partstream.protocols.gemini.asked_fields import camel_case, object_of, text_of
 from partstream.protocols.gemini.asked_tools import read_tools
+from partstream.protocols.read_request import Counts
 from partstream.protocols.serve import MODEL, RequestReaderSpec, model_in_path
 
 if TYPE_CHECKING:

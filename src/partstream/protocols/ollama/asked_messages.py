@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.asked_fields import checked, described, optional_text, required_text
-from partstream.protocols.asked_media import read_bytes
-from partstream.protocols.asked_messages import AskedMessages, messages_by_role
+from partstream.protocols.read_request import (
+    AskedMessages,
+    checked,
+    described,
+    messages_by_role,
+    optional_text,
+    read_bytes,
+    required_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import DataPart, MessagePart
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_messages"]
 

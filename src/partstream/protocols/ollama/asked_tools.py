@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.protocols.asked_tools import read_function, tools_of_type
+from partstream.protocols.read_request import read_function, tools_of_type
 
 if TYPE_CHECKING:
     from partstream.messages import Tool
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_tools"]
 

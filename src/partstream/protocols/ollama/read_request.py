@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.messages import RequestOptions, ToolMode
 from partstream.outputs import InboundRequest
-from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
 from partstream.protocols.ollama.options import NUM_CTX
+from partstream.protocols.read_request import Counts, checked, not_default, optional_text
 from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:

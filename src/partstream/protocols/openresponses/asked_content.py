@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import file_name
-from partstream.protocols.asked_fields import optional_text
-from partstream.protocols.asked_media import read_address, read_bytes
-from partstream.protocols.asked_parts import read_parts, said
+from partstream.protocols.read_request import optional_text, read_address, read_bytes, read_parts, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import DataPart, TextPart, ToolResultContent
-    from partstream.protocols.asked_fields import Counts
+    from partstream.protocols.read_request import Counts
 
 __all__ = ["read_content"]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import InboundRequest
-from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.openresponses.served_socket import SOCKET
+from partstream.protocols.read_request import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.serve import RequestReaderSpec
 
 if TYPE_CHECKING:

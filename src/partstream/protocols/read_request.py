@@ -1,0 +1,308 @@
+"""Reads fields of requests: a missing field is empty, and a field of the wrong type is refused with its place."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from partstream.conversation.media import URI_LIST, sniff
+from partstream.errors import InvalidRequestError
+from partstream.messages import ChatMessage, Tool
+from partstream.parts import DataPart, TextPart
+from partstream.protocols.read_response import read_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from partstream.parts import MessagePart, ToolResultPart
+
+
+# ---- asked fields ----
+
+
+class Counts:
+    """Counts the fields of a request that nothing here has a place for.
+
+    Attributes:
+        numbers: How often, by the place and the wire's own name, such as `input[].item_reference`.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self) -> None:
+        self.numbers: Counter[str] = Counter()
+
+    def add(self, name: str) -> None:
+        """Counts it once more."""
+        self.numbers[name] += 1
+
+
+def described(value: object) -> str:
+    """Describes a wrong value: short text as it is, any other value by its type."""
+    if value is None:
+        return "nothing"
+    return f"{value!r:.60}" if isinstance(value, str) else type(value).__name__
+
+
+def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: str, where: str = "") -> Any:
+    """The value of a field; None if it is missing or null.
+
+    Raises:
+        InvalidRequestError: It has another type.
+    """
+    value = fields.get(name)
+    if value is not None and not isinstance(value, field_type):
+        raise InvalidRequestError(f"{where}.{name}" if where else name, described(value), expected)
+    return value
+
+
+def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
+    """The string in a field; empty if it is missing or null.
+
+    Raises:
+        InvalidRequestError: It has another type.
+    """
+    return checked(fields, name, str, "a string", where) or ""
+
+
+def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
+    """The non-empty string in a field.
+
+    Raises:
+        InvalidRequestError: It is missing or empty, or has another type.
+    """
+    value = optional_text(fields, name, where)
+    if not value:
+        got = "an empty string" if fields.get(name) == "" else "nothing"
+        raise InvalidRequestError(f"{where}.{name}" if where else name, got, "a string that is not empty")
+    return value
+
+
+def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    """The JSON object that a field holds as text, such as the arguments of a call.
+
+    An empty text is an empty object: some servers leave out empty arguments, and clients send back what they got.
+
+    Raises:
+        InvalidRequestError: The field holds anything else.
+    """
+    text = fields.get(name)
+    value = read_arguments(text) if isinstance(text, str) else None
+    if value is None:
+        raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
+    return value
+
+
+def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that ask for something.
+
+    Args:
+        fields: The fields of a request.
+        defaults: By the names of those to look at, the value that asks for nothing; null never asks for anything.
+    """
+    return {
+        name: fields[name]
+        for name, default in defaults.items()
+        if fields.get(name) is not None and fields[name] != default
+    }
+
+
+# ---- asked messages ----
+# Reads the list of messages in a request, and puts them together as VS Code has them.
+
+
+def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """The role of each message, the message, and its place in the request.
+
+    Args:
+        value: The field `messages`.
+        roles: The roles that there are, in the order in which an error lists them.
+
+    Raises:
+        InvalidRequestError: The field is no list, a message is no object, or it has another role.
+    """
+    if not isinstance(value, list):
+        raise InvalidRequestError("messages", described(value), "a list of messages")
+    for place, message in enumerate(value):
+        where = f"messages[{place}]"
+        if not isinstance(message, dict):
+            raise InvalidRequestError(where, described(message), "an object")
+        role = message.get("role")
+        if not isinstance(role, str) or role not in roles:
+            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(roles)}")
+        yield role, message, where
+
+
+class AskedMessages:
+    """The messages of one request so far. Neighbouring results of tools are one message of the user."""
+
+    __slots__ = ("_messages", "_results")
+
+    def __init__(self) -> None:
+        self._messages: list[ChatMessage] = []
+        self._results: list[ToolResultPart] = []
+
+    def add(self, message: ChatMessage) -> None:
+        """Takes the next message."""
+        self._close_results()
+        self._messages.append(message)
+
+    def add_result(self, result: ToolResultPart) -> None:
+        """Takes the next result of a tool."""
+        self._results.append(result)
+
+    def end(self) -> tuple[ChatMessage, ...]:
+        """All messages."""
+        self._close_results()
+        return tuple(self._messages)
+
+    def _close_results(self) -> None:
+        if self._results:
+            self._messages.append(ChatMessage.user(self._results))
+            self._results = []
+
+
+# ---- asked parts ----
+# Reads the content of a message in a request: a string, or a list of parts that each have a type.
+
+_Part = TypeVar("_Part", bound="MessagePart")
+
+
+def read_parts(
+    value: object,
+    where: str,
+    counts: Counts,
+    readers: Mapping[str, Callable[[Mapping[str, Any], str, Counts], _Part | None]],
+) -> tuple[_Part | TextPart, ...]:
+    """The parts of a content field; a string is one text, and an empty text gives no part.
+
+    Args:
+        value: The content.
+        where: Its place in the request.
+        counts: Counts the parts of an unknown type.
+        readers: The reader of each known type; None from it gives no part.
+
+    Raises:
+        InvalidRequestError: The content or a part has the wrong form.
+    """
+    if isinstance(value, str):
+        return (TextPart(value),) if value else ()
+    if not isinstance(value, list):
+        raise InvalidRequestError(where, described(value), "a string or a list of content parts")
+    parts: list[_Part] = []
+    for place, part in enumerate(value):
+        at = f"{where}[{place}]"
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise InvalidRequestError(at, described(part), "an object with a type")
+        reader = readers.get(part["type"])
+        if reader is None:
+            counts.add(f"content[].{part['type']}")
+            continue
+        read = reader(part, at, counts)
+        if read is not None:
+            parts.append(read)
+    return tuple(parts)
+
+
+def said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
+    """The text in a field of a part; None if it is empty.
+
+    Raises:
+        InvalidRequestError: It is missing, or has another type.
+    """
+    if part.get(name) is None:
+        raise InvalidRequestError(f"{where}.{name}", "nothing", "a string")
+    text = optional_text(part, name, where)
+    return TextPart(text) if text else None
+
+
+# ---- asked media ----
+# Reads images and files of requests: bytes in a data URL or in base64, or an address.
+
+_UNKNOWN: Final = "application/octet-stream"
+
+
+def read_address(url: str, where: str) -> DataPart:
+    """The content of a URL: its bytes if it is a data URL, else the address itself.
+
+    Raises:
+        InvalidRequestError: It is a damaged data URL.
+    """
+    return read_bytes(url, where) if _is_data_url(url) else DataPart.text(url, URI_LIST)
+
+
+def read_bytes(value: str, where: str, label: str = "") -> DataPart:
+    """The bytes of a data URL (RFC 2397) or of plain base64, with their media type.
+
+    Args:
+        value: The data URL, or the base64.
+        where: The place in the request.
+        label: The media type that the request states beside plain base64, if it states one.
+
+    Raises:
+        InvalidRequestError: It is neither.
+    """
+    head, comma, payload = value[5:].partition(",") if _is_data_url(value) else (f"{label};base64", ",", value)
+    if not comma:
+        raise InvalidRequestError(where, f"{value!r:.60}", "a data URL")
+    stated = head.removesuffix(";base64")
+    try:
+        data = _from_base64(payload) if stated != head else unquote_to_bytes(payload)
+    except ValueError as error:
+        raise InvalidRequestError(where, f"{len(payload):,} characters that are not base64", "base64") from error
+    return DataPart(data, stated or sniff(data) or _UNKNOWN)
+
+
+def _is_data_url(value: str) -> bool:
+    return value[:5].lower() == "data:"
+
+
+def _from_base64(payload: str) -> bytes:
+    compact = "".join(payload.split())
+    return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
+
+
+# ---- asked tools ----
+# Reads the list of tools in a request: tools of one type are read, and all others are counted.
+
+
+def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tools of a type, or of none, each behind its place in the request; null is no tool.
+
+    Args:
+        value: The field `tools`.
+        kind: The type of the tools to read, which a tool may leave out.
+        counts: Counts the tools of other types.
+
+    Raises:
+        InvalidRequestError: The field or a tool has the wrong form.
+    """
+    if value is None:
+        return
+    if not isinstance(value, list):
+        raise InvalidRequestError("tools", described(value), "a list of tools")
+    for place, tool in enumerate(value):
+        where = f"tools[{place}]"
+        if not isinstance(tool, dict):
+            raise InvalidRequestError(where, described(tool), "an object")
+        said = optional_text(tool, "type", where) or kind
+        if said == kind:
+            yield where, tool
+        else:
+            counts.add(f"tools[].{said}")
+
+
+def read_function(tool: Mapping[str, Any], where: str) -> Tool:
+    """The function that the field `function` of a tool describes: its name, description and parameters.
+
+    Raises:
+        InvalidRequestError: The field has the wrong form.
+    """
+    function, at = tool.get("function"), f"{where}.function"
+    if not isinstance(function, dict):
+        raise InvalidRequestError(at, described(function), "an object with a name")
+    schema = checked(function, "parameters", dict, "a JSON schema", at)
+    name, description = required_text(function, "name", at), optional_text(function, "description", at)
+    return Tool(name, description, schema)
