@@ -17,7 +17,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item, container_item
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
-from partstream.protocols.sealed_state import open_state
+from partstream.protocols.provider_state import open_state
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(100, 20, 120, 60, 5, {}, 30))

@@ -13,8 +13,8 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import TextPart, ToolCallPart, thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
+from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_request import checked, described, optional_text, required_text, said
-from partstream.protocols.sealed_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.places import PLACE
-from partstream.protocols.sealed_state import NO_STATE, beside_items, seal_state
+from partstream.protocols.provider_state import NO_STATE, beside_items, seal_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

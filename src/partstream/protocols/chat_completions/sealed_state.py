@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.sealed_state import beside_items, open_state, seal_state
+from partstream.protocols.provider_state import beside_items, open_state, seal_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.sealed_state import OpaqueState
+    from partstream.protocols.provider_state import OpaqueState
 
 __all__ = ["read_sealed", "sealed_entry"]
 

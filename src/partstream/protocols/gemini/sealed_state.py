@@ -11,12 +11,12 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.sealed_state import beside_items, open_state, seal_state
+from partstream.protocols.provider_state import beside_items, open_state, seal_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.sealed_state import OpaqueState
+    from partstream.protocols.provider_state import OpaqueState
 
 __all__ = ["is_made_up", "made_up_signature", "read_sealed", "sealed_signature"]
 

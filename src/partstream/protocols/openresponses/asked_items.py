@@ -16,8 +16,8 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart, thinking_part
 from partstream.protocols.openresponses.asked_content import read_content
+from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_request import described, object_in_text, optional_text, required_text
-from partstream.protocols.sealed_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

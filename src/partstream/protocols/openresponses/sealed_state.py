@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import usable_items
-from partstream.protocols.sealed_state import beside_items, seal_state
+from partstream.protocols.provider_state import beside_items, seal_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

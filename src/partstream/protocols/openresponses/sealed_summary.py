@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.written_items import COMPACTION
-from partstream.protocols.signed_text import SIGNED, WrongSignatureError, open_signed, sign
+from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

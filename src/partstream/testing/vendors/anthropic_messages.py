@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.conversation.capabilities import ThinkingForm
 from partstream.protocols.anthropic_messages.model_rows import row_of
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.sealed_state import open_state
+from partstream.protocols.provider_state import open_state
 from partstream.testing.prompt_cache import CachedPrompt, CacheRule, PromptBlock, block_of
 from partstream.testing.vendors.vendor import SignedState, ThoughtfulCall, Vendor
 
