@@ -72,7 +72,7 @@ def _codex_key(server: Server) -> dict[str, Any]:
     """Where Codex finds the token. Only where a command says it, Codex asks for a list of models.
 
     From an entry of that list it takes the instructions in place of its own, so it is told to ask for none (tried with
-    0.169.0; see `partstream.protocols.codex_models`).
+    0.169.0; see `partstream.protocols.model_documents`).
     """
     token = server.token
     if not token.is_needed:
