@@ -51,7 +51,7 @@ _FOR_PROVIDERS: Final[Mapping[str, str]] = {
     "partstream.capturing": "the last answers, also for what is no sidecar",
     "partstream.configuration": "the file of settings and what `partstream doctor` looks at",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
-    "partstream.protocols.answer_bytes": "writes an answer as the bytes of any protocol",
+    "partstream.server.replies": "writes an answer as the bytes of any protocol",
     "partstream.protocols.translation": "one protocol as another",
     "partstream.upstreams.presets": "servers by their names",
 }

@@ -11,8 +11,8 @@ import pytest
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FastPathWriter, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.protocol import PROTOCOLS, Protocol
+from partstream.server.replies import AnswerBytes
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
 QUICK = ("anthropic-messages", "chat-completions", "gemini", "ollama", "openresponses")

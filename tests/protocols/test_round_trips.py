@@ -14,7 +14,6 @@ from conversation.strategies import MESSAGES
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
-from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.recording import read_recording
@@ -26,6 +25,7 @@ from partstream.protocols.translation import (
     write_document,
     write_question,
 )
+from partstream.server.replies import AnswerBytes
 from protocols.ai_sdk.streams import FOREIGN, OWN
 from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
 from protocols.answers import answers, requests

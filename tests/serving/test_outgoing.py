@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from partstream.serving.outgoing import BufferedReplySink, Head
+from partstream.server.replies import BufferedReplySink, Head
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

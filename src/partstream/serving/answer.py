@@ -1,6 +1,6 @@
 """One answer: calls the provider, writes what it reports, and ends the reply in every case exactly once.
 
-Knows no socket: an :class:`~partstream.serving.outgoing.Outlet` takes the bytes, be it an HTTP reply or a turn of a
+Knows no socket: an :class:`~partstream.server.replies.Outlet` takes the bytes, be it an HTTP reply or a turn of a
 WebSocket.
 """
 
@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest
     from partstream.parts import ResponsePart
+    from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.serving.admission import Reported, StopAnswer
     from partstream.serving.current_answer import CurrentAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
-    from partstream.serving.outgoing import ReplySink
-    from partstream.serving.replies import ReplyWriter
     from partstream.serving.settings import ServingSettings
     from partstream.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow

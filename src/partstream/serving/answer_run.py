@@ -18,6 +18,7 @@ from partstream.conversation.chat_request import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.kept_answer import KeptAnswer
 from partstream.outputs import Reply
+from partstream.server.replies import BufferedReplySink, DocumentReply, Head, KeepAlive, StreamReply
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import ProviderCall
 from partstream.serving.authentication import NOBODY
@@ -26,15 +27,13 @@ from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import failure_of
 from partstream.serving.observation import AnswerObservation
-from partstream.serving.outgoing import BufferedReplySink, Head
-from partstream.serving.pulse import KeepAlive
-from partstream.serving.replies import DocumentReply, StreamReply
 from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import InboundRequest
     from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
+    from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
     from partstream.serving.clients import RequestClient
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from partstream.serving.memory import Remembered
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
-    from partstream.serving.outgoing import ReplySink
-    from partstream.serving.recorded_outlet import RecordingReplySink
-    from partstream.serving.replies import ReplyWriter
     from partstream.serving.requests import RequestHead
     from partstream.serving.state import ServerState
     from partstream.thinking_memory import CallersMemory

@@ -21,9 +21,9 @@ from partstream.arguments import refuse
 from partstream.codec.json_codec import dumps
 from partstream.protocols.protocol import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
+from partstream.server.replies import json_headers
 from partstream.serving.exchange import RequestHandler
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler
-from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.errors import PartstreamError
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.replies import json_headers, stream_headers
 from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
 from partstream.serving.owner_routes import OwnerRequest
-from partstream.serving.replies import json_headers, stream_headers
 from partstream.serving.request_body import RequestBody
 from partstream.serving.requests import ClientLeftError, json_object, leaving
 from partstream.serving.routes import NoRouteError
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Receive, Send
     from partstream.protocols.serve import StoredRoute
+    from partstream.server.replies import Head
     from partstream.serving.authentication import Caller
-    from partstream.serving.outgoing import Head
     from partstream.serving.owner_routes import OwnerRoute
     from partstream.serving.requests import RequestHead
     from partstream.serving.routes import Route

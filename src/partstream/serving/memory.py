@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import ResolvedReferences
+from partstream.server.replies import RecordingReplySink
 from partstream.serving.access_token import kept_token
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
-from partstream.serving.recorded_outlet import RecordingReplySink
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
-    from partstream.serving.outgoing import ReplySink
+    from partstream.server.replies import ReplySink
     from partstream.serving.stored_answers import SQLiteAnswers
 
 __all__ = ["AnswerMemory", "Remembered", "asked_of_store", "installation_secret"]

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
-    from partstream.serving.outgoing import ReplySink
-    from partstream.serving.replies import ReplyWriter
+    from partstream.server.replies import ReplySink, ReplyWriter
 
 __all__ = ["ReplyProgress"]
 

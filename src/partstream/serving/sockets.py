@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Receive, Scope, Send
     from partstream.protocols.serve import SocketConversation, SocketTurn
+    from partstream.server.replies import Head
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.outgoing import Head
     from partstream.serving.requests import RequestHead
     from partstream.serving.state import ServerState
 

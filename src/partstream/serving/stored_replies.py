@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from partstream.protocols.serve import ResponseWriterSpec, StoredAnswer, StoredRoute, WireRequest
+    from partstream.server.replies import RecordingReplySink
     from partstream.serving.answer_run import Deliver
     from partstream.serving.memory import AnswerMemory
-    from partstream.serving.recorded_outlet import RecordingReplySink
 
 __all__ = ["FrameReplay", "stored_reply"]
 

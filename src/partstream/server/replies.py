@@ -1,0 +1,803 @@
+"""Writes an answer as the bytes of its stream, part by part.
+
+Nearly all parts of an answer differ from the part before them in their text alone, and so do the bytes. A part takes
+the long way once: as an event, then as JSON, then as a frame. For the parts that follow, the bytes around the text are
+kept, and only the text is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from partstream.codec.json_codec import dumps, dumps_text, loads
+from partstream.errors import CallerError
+from partstream.kinds import as_kind
+from partstream.outputs import FastPathWriter, IdleWriter, Outcome
+from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.serve import StoredAnswer
+from partstream.serving.failures import failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from partstream.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
+    from partstream.parts import ResponsePart
+    from partstream.protocols.failures import ServedFailure
+    from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
+    from partstream.serving.settings import ServingSettings
+
+
+# ---- answer bytes ----
+
+_TEXT: Final = "6ff1d3c19bfc45a0"
+_NUMBER: Final = 7_361_952_840_173_605
+"""A text and a number that stand in no event by chance; where one does, the answer goes the long way."""
+
+
+class AnswerBytes:
+    """The bytes of one answer's stream.
+
+    Args:
+        writer: Writes the answer as events.
+        form: How the events stand in the bytes.
+
+    Attributes:
+        events: How many events were written.
+    """
+
+    __slots__ = ("_form", "_id", "_repeat", "_separator", "_taken", "_writer", "_writes_repeated", "events")
+
+    def __init__(self, writer: ResponseWriter, form: StreamForm) -> None:
+        self.events = 0
+        self._writer = writer
+        self._form = form
+        self._writes_repeated = as_kind(writer, FastPathWriter)
+        self._separator = form.start
+        self._taken: type | None = None  # the class of the parts that the short way takes
+        self._id: str | None = None
+        self._repeat: Callable[[str], bytes] | None = None
+
+    def write(self, output: StreamOutput) -> bytes:
+        """Takes the next output and returns its bytes, possibly none.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if output.__class__ is self._taken and self._repeat is not None:
+            text = output.value  # type: ignore[union-attr]
+            if text.__class__ is str and text and (self._taken is TextPart or self._is_alike(output)):
+                try:
+                    written = self._repeat(text)
+                except UnicodeEncodeError:
+                    pass
+                else:
+                    self.events += 1
+                    return written
+        return self._write(output)
+
+    def idle(self, writer: IdleWriter) -> bytes:
+        """The bytes of the events that say that the model still works.
+
+        Args:
+            writer: The writer of the answer.
+        """
+        return self._write_events(writer.idle())
+
+    def end(self) -> bytes:
+        """The bytes behind the last event."""
+        return self._form.end if self.events else self._form.start + self._form.end
+
+    def _write(self, output: StreamOutput) -> bytes:
+        self._taken = self._repeat = None
+        written = self._write_events(self._writer.write(output))
+        self._learn(output)
+        return written
+
+    def _write_events(self, events: Sequence[WireEvent]) -> bytes:
+        pieces: list[bytes] = []
+        for event in events:
+            pieces += (self._separator, self._form.frame(event))
+            self._separator = self._form.separator
+            self.events += 1
+        return b"".join(pieces)
+
+    def _learn(self, output: StreamOutput) -> None:
+        """Keeps the bytes around the text of a part that was written."""
+        if self._writes_repeated is None or not isinstance(output, TextPart | ThinkingPart):
+            return
+        if isinstance(output, ThinkingPart):
+            if output.metadata:
+                return
+            self._id = output.id
+        if not output.value or not isinstance(output.value, str):
+            return
+        repeated = self._writes_repeated.repeated(output)
+        if repeated is not None:
+            self._repeat = _repeat_of(repeated, self._form)
+            self._taken = None if self._repeat is None else type(output)
+
+    def _is_alike(self, output: StreamOutput) -> bool:
+        """Whether thinking goes on with the thinking before it."""
+        return isinstance(output, ThinkingPart) and output.id == self._id and not output.metadata
+
+
+def _repeat_of(repeated: Repeated, form: StreamForm) -> Callable[[str], bytes] | None:
+    """A function that writes the frame of a text; None where the place of the text in the frame is not sure."""
+    frame = form.separator + form.frame(repeated.event(_TEXT, _NUMBER))
+    before, *more = frame.split(dumps_text(_TEXT))
+    if len(more) != 1 or _TEXT.encode() in before + more[0]:
+        return None
+    behind, note = more[0], repeated.note
+    if not repeated.is_numbered:
+
+        def write(text: str) -> bytes:
+            quoted = dumps_text(text)
+            note(text)
+            return before + quoted + behind
+
+        return write
+    number = b"%d" % _NUMBER
+    head, *rest = before.split(number)
+    if len(rest) != 1 or number in behind:
+        return None
+    middle = rest[0]
+
+    def write_numbered(text: str) -> bytes:
+        quoted = dumps_text(text)
+        return b"%b%d%b%b%b" % (head, note(text), middle, quoted, behind)
+
+    return write_numbered
+
+
+# ---- outgoing ----
+# The bytes of one reply on their way to the client: a bounded buffer, which one task hands to the server.
+#
+# Nothing is queued: what one turn of the event loop wrote is one `send`. Where the server takes bytes without `send`,
+# a part is written where it is reported. The server's `send` waits for a slow client, so the buffer fills, and
+# :meth:`Outgoing.drain` lets the provider wait (docs/wires/serving.md#slow-clients).
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a reply.
+
+    Attributes:
+        status: The HTTP status.
+        headers: The headers, names in lower case.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+class ClientTooSlowError(CallerError):
+    """A provider did not wait although its client was far behind.
+
+    Attributes:
+        size: The bytes that wait.
+        limit: The most bytes that may wait.
+    """
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"{size:,} bytes of the answer wait for a slow client, expected at most {limit:,}: "
+            "await `progress.drain()` between reports"
+        )
+        self.size = size
+        self.limit = limit
+
+
+class ReplySink(Protocol):
+    """Where an answer goes: an HTTP reply, or one turn of a WebSocket."""
+
+    def start(self, head: Head) -> None:
+        """Sets the head; called once, before everything else. Without a meaning for a WebSocket but for its status."""
+        ...
+
+    def send(self, data: bytes, /) -> None:
+        """Takes the next bytes: whole frames.
+
+        Raises:
+            ClientTooSlowError: Far too many bytes wait.
+        """
+        ...
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Takes the last bytes, however many wait; nothing follows."""
+        ...
+
+    async def drain(self) -> None:
+        """Waits until the client has caught up; returns at once if it keeps up."""
+        ...
+
+
+class BufferedReplySink:
+    """An outlet that a task of its own empties: see :meth:`pump`.
+
+    Args:
+        deliver: Hands over what was written: the head if it was not handed over before, the bytes, and whether they are
+            the last. Waits while the client is slow.
+        buffer_bytes: How many bytes wait before :meth:`drain` waits.
+        backlog_bytes: How many bytes wait at most.
+        write: Writes bytes behind the head at once, or returns False where only `deliver` can; None for none.
+
+    Attributes:
+        head: The head, once it is set.
+        is_closed: Whether the client has left: whatever is written goes nowhere.
+        sent_at: When bytes were handed over last, in the time of the event loop.
+        bytes: The bytes that were handed over.
+    """
+
+    __slots__ = (
+        "_backlog_bytes",
+        "_buffer_bytes",
+        "_deliver",
+        "_direct",
+        "_direct_writes",
+        "_ended",
+        "_is_head_sent",
+        "_loop",
+        "_pieces",
+        "_size",
+        "_waiting",
+        "_wake",
+        "_write",
+        "bytes",
+        "head",
+        "is_closed",
+        "sent_at",
+    )
+
+    def __init__(
+        self,
+        deliver: Callable[[Head | None, bytes, bool], Awaitable[None]],
+        buffer_bytes: int,
+        backlog_bytes: int,
+        write: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        self.head: Head | None = None
+        self.is_closed = False
+        self.bytes = 0
+        self._deliver = deliver
+        self._buffer_bytes = buffer_bytes
+        self._backlog_bytes = backlog_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._write = write
+        self._direct: Callable[[bytes], bool] | None = None  # `write` while nothing waits and the head is sent
+        self._direct_writes = 0  # since the last drain
+        self._ended = False
+        self._is_head_sent = False
+        self._loop = asyncio.get_running_loop()
+        self.sent_at = self._loop.time()
+        self._wake: asyncio.Future[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def start(self, head: Head) -> None:
+        """Sets the head. It goes with the first bytes, or with the turn of the event loop that ends without any."""
+        self.head = head
+        self._wake_up()
+
+    def send(self, data: bytes, /) -> None:
+        """Takes the next bytes; ignores them once the client has left.
+
+        Raises:
+            ClientTooSlowError: More than `backlog_bytes` wait.
+        """
+        direct = self._direct
+        if direct is not None:
+            if direct(data):
+                self.sent_at = self._loop.time()
+                self.bytes += len(data)
+                self._direct_writes += 1
+                return
+            self._direct = None
+        if self.is_closed:
+            return
+        size = self._size
+        if size > self._backlog_bytes:
+            raise ClientTooSlowError(size, self._backlog_bytes)
+        self._pieces.append(data)
+        self._size = size + len(data)
+        wake = self._wake
+        if wake is not None:
+            self._wake = None
+            if not wake.done():
+                wake.set_result(None)
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Takes the last bytes, however many wait."""
+        if data and not self.is_closed:
+            self._pieces.append(data)
+            self._size += len(data)
+        self._ended = True
+        self._direct = None
+        self._wake_up()
+
+    def close(self) -> None:
+        """Gives up everything that waits: the client has left."""
+        self.is_closed = True
+        self._direct = None
+        self._pieces.clear()
+        self._size = 0
+        self._resume()
+        self._wake_up()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the reply may still grow: its end is not written, and the client has not left."""
+        return not (self._ended or self.is_closed)
+
+    @property
+    def waits(self) -> bool:
+        """Whether bytes wait."""
+        return bool(self._pieces)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a provider should wait."""
+        return self._size > self._buffer_bytes
+
+    async def drain(self) -> None:
+        """Waits while more than `buffer_bytes` wait."""
+        if self._direct_writes > 1:  # the provider has several parts at once: one write for all of them costs less
+            self._direct = self._write = None
+        self._direct_writes = 0
+        if self._size > self._buffer_bytes:
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiting.append(waiter)
+            await waiter
+        elif not self._is_head_sent:
+            await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
+
+    async def pump(self) -> None:
+        """Hands over what is written, until the end is handed over or the client has left."""
+        pieces, create_future = self._pieces, self._loop.create_future
+        while not self.is_closed:
+            if not (pieces or self._ended or (self.head is not None and not self._is_head_sent)):
+                self._wake = create_future()
+                await self._wake
+                continue
+            data, last = pieces[0] if len(pieces) == 1 else b"".join(pieces), self._ended
+            pieces.clear()
+            head = None if self._is_head_sent else self.head
+            self._is_head_sent = True
+            await self._deliver(head, data, last)
+            self.sent_at = self._loop.time()
+            self.bytes += len(data)
+            self._size -= len(data)
+            if self._waiting and not self.is_full:
+                self._resume()
+            if last:
+                return
+            if not (pieces or self.is_closed):
+                self._direct = self._write
+
+    def _wake_up(self) -> None:
+        wake, self._wake = self._wake, None
+        if wake is not None and not wake.done():
+            wake.set_result(None)
+
+    def _resume(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+
+# ---- replies ----
+# How an answer becomes a reply: as a stream of events, or as one document. Decides the status before the head.
+
+_FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
+_logger = logging.getLogger("partstream.serving")
+
+
+class ReplyWriter(Protocol):
+    """Takes the outputs of one answer and writes a reply."""
+
+    @property
+    def events(self) -> int:
+        """The events that were written."""
+        ...
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part."""
+        ...
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the end, which is the last."""
+        ...
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
+        ...
+
+    def open(self) -> None:
+        """Sends the head of a stream although no part has come: a failure is an event from now on."""
+        ...
+
+    def keep_alive(self) -> None:
+        """Writes what says nothing but that the connection lives."""
+        ...
+
+    def idle(self) -> None:
+        """Writes the wire's own event that says that the model still works, if it has one."""
+        ...
+
+
+class StreamReply:
+    """Writes an answer as events, each as soon as its part comes.
+
+    Args:
+        writes: The corner of the protocol.
+        asked: The request.
+        reply: What identifies the reply.
+        outlet: Where the bytes go.
+        request_id: The id of the request, which a failure tells where its wire has a place for it.
+        form: How the events stand in the bytes; None for the stream of an HTTP reply.
+    """
+
+    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_request_id", "_send", "_writer", "_writes")
+
+    def __init__(
+        self,
+        writes: ResponseWriterSpec,
+        asked: InboundRequest,
+        reply: Reply,
+        outlet: ReplySink,
+        request_id: str,
+        form: StreamForm | None = None,
+    ) -> None:
+        self._writes = writes
+        self._request_id = request_id
+        self._form = form or writes.stream_form(asked)
+        self._writer = writes.open(asked, reply)
+        self._bytes = AnswerBytes(self._writer, self._form)
+        self._outlet = outlet
+        self._send = outlet.send
+        self._begun = False
+
+    @property
+    def events(self) -> int:
+        """The events that were written."""
+        return self._bytes.events
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part; the first one decides that the status is 200."""
+        data = self._bytes.write(part)
+        if not self._begun:
+            self._begin()
+        if data:
+            self._send(data)
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the end: as an event, or as an HTTP status if the answer failed before its first part."""
+        if not self._begun and finish.outcome in _FAILED and finish.error is not None:
+            self._fail(finish.error)
+            return
+        data = self._bytes.write(finish)
+        if not self._begun:
+            self._begin()
+        self._outlet.end(data + self._bytes.end())
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the stream without its last event, or tells of the failure if nothing was sent."""
+        if self._begun:
+            self._outlet.end()
+        else:
+            self._fail(error)
+
+    def open(self) -> None:
+        """Sends the head, with a comment that carries it through proxies."""
+        if not self._begun:
+            self._begin()
+            self.keep_alive()
+
+    def keep_alive(self) -> None:
+        """Writes a comment, once the head is sent."""
+        if self._begun and self._form.keep_alive:
+            self._send(self._form.keep_alive)
+
+    def idle(self) -> None:
+        """Writes the wire's own event for a model that still works, once the head is sent."""
+        if self._begun and isinstance(self._writer, IdleWriter):
+            self._send(self._bytes.idle(self._writer))
+
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._outlet.start(Head(200, stream_headers(self._form.content_type)))
+
+
+class DocumentReply:
+    """Writes an answer as one document, at its end.
+
+    Args:
+        writes: The corner of the protocol.
+        asked: The request.
+        reply: What identifies the reply.
+        outlet: Where the bytes go.
+        request_id: The id of the request, which a failure tells where its wire has a place for it.
+    """
+
+    __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
+
+    def __init__(
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+    ) -> None:
+        self._writes = writes
+        self._request_id = request_id
+        self._writer = writes.open(asked, reply)
+        self._events: list[WireEvent] = []
+        self._outlet = outlet
+
+    @property
+    def events(self) -> int:
+        """None: a document is no event."""
+        return 0
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Keeps the events of a part."""
+        self._events += self._writer.write(part)
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the document, or the failure."""
+        if finish.outcome in _FAILED and finish.error is not None:
+            self._fail(finish.error)
+            return
+        self._events += self._writer.write(finish)
+        status, document = self._writes.document(self._events)
+        body = dumps(document)
+        self._outlet.start(Head(status, json_headers(body)))
+        self._outlet.end(body)
+
+    def break_off(self, error: Exception) -> None:
+        """Tells of the failure in place of the document."""
+        self._fail(error)
+
+    def open(self) -> None:
+        """Does nothing: the status of a document waits for its end."""
+
+    def keep_alive(self) -> None:
+        """Does nothing: JSON has no place for it."""
+
+    def idle(self) -> None:
+        """Does nothing: JSON has no place for it."""
+
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
+
+
+def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
+    """The headers of a stream; without the last one nginx buffers it (docs/wires/serving.md#headers-of-a-stream)."""
+    return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
+
+
+def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
+    """The headers of a JSON document."""
+    return (("content-type", "application/json"), ("content-length", str(len(body))))
+
+
+def send_failure(
+    writes: ResponseWriterSpec, failure: ServedFailure, outlet: ReplySink, *headers: tuple[str, str]
+) -> None:
+    """Writes a whole reply that tells of a failure, in the wire's own words."""
+    said = writes.failed(failure)
+    body = dumps(said.body)
+    outlet.start(Head(said.status, (*json_headers(body), *said.headers, *headers)))
+    outlet.end(body)
+
+
+# ---- recorded outlet ----
+# An outlet that keeps what is sent: for the store, for those who resume a stream, and for those who stop it.
+#
+# The end of an answer is sent when it is kept: who reads the end may name the answer in the next request, which
+# another process may get.
+
+_GOOD: range = range(200, 300)
+
+
+class RecordingReplySink:
+    """See :class:`partstream.server.replies.Outlet`.
+
+    Args:
+        outlet: Where the bytes go.
+        record: Reads them.
+        own: The request as it is kept.
+        is_stream: Whether the bytes are frames; otherwise they are one document.
+        on_begin: Told the id of the answer as soon as it is known.
+        on_end: Keeps the answer; None for an answer of which nothing was said.
+
+    Attributes:
+        stored: The answer as it is kept; None before its end.
+        stop: Ends the answer on behalf of its client; set by whoever runs it.
+    """
+
+    def __init__(
+        self,
+        outlet: ReplySink,
+        record: AnswerRecord,
+        own: WireRequest,
+        *,
+        is_stream: bool,
+        on_begin: Callable[[str], object],
+        on_end: Callable[[StoredAnswer | None], Awaitable[None]],
+    ) -> None:
+        self.stored: StoredAnswer | None = None
+        self.stop: Callable[[], object] = _nothing
+        self._outlet = outlet
+        self._record = record
+        self._own = own
+        self._is_stream = is_stream
+        self._on_begin = on_begin
+        self._on_end = on_end
+        self._is_good = False
+        self._has_begun = False
+        self._ending: asyncio.Task[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+
+    # ---- the answer ----
+
+    def start(self, head: Head) -> None:
+        """Hands on the head; a reply that tells of a failure is not kept."""
+        self._is_good = head.status in _GOOD
+        self._outlet.start(head)
+
+    def send(self, data: bytes, /) -> None:
+        """Hands on bytes, and reads those of an answer."""
+        if not self._is_good:
+            self._outlet.send(data)
+            return
+        self._note(data)
+        self._outlet.send(data)
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Keeps the answer, and hands on its last bytes then."""
+        if self._ending is None:
+            if self._is_good and data:
+                self._note(data)
+            self._ending = asyncio.get_running_loop().create_task(self._keep(data))
+
+    def _note(self, data: bytes) -> None:
+        if not self._is_stream:
+            self._record.take_document(_object(data))
+            return
+        self._record.add(data)
+        if not self._has_begun and self._record.answer_id is not None:
+            self._has_begun = True
+            self._on_begin(self._record.answer_id)
+        if self._waiting:
+            self._wake()
+
+    async def drain(self) -> None:
+        """Waits while the client is slow."""
+        await self._outlet.drain()
+
+    async def _keep(self, data: bytes) -> None:
+        try:
+            if self._is_good:
+                self.stored = self._record.stored(self._own)
+            await self._on_end(self.stored)
+        finally:
+            self._outlet.end(data)
+            self._wake()
+
+    # ---- for others ----
+
+    async def stop_and_keep(self) -> StoredAnswer | None:
+        """Ends the answer on behalf of its client; returns it as it is kept."""
+        self.cancel()
+        self.stop()
+        return await self.ended()
+
+    def cancel(self) -> None:
+        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
+        self._record.cancel()
+
+    async def ended(self) -> StoredAnswer | None:
+        """Waits until the answer is over; returns it as it is kept."""
+        while self._ending is None:
+            await self.changed()
+        await asyncio.wait({self._ending})
+        return self.stored
+
+    def changed(self) -> asyncio.Future[None]:
+        """Is done with the next bytes after this call, or with the end."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        return waiter
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further frames come."""
+        return self._ending is not None and self._ending.done()
+
+    def now(self) -> StoredAnswer | None:
+        """The answer as far as it is; None while nothing was said."""
+        if self.stored is not None:
+            return self.stored
+        response, answer_id = self._record.response, self._record.answer_id
+        if response is None or answer_id is None:
+            return None
+        return StoredAnswer(answer_id, None, {}, response)
+
+    @property
+    def frames(self) -> Sequence[bytes] | None:
+        """The frames so far; None for a document, and for a stream that is too long to be kept."""
+        if not self._is_stream:
+            return None
+        return self._record.frames if self.stored is None else self.stored.frames
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+
+def _nothing() -> None:
+    """Nobody runs the answer yet."""
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    said = loads(data)
+    return said if isinstance(said, dict) else {}
+
+
+# ---- pulse ----
+# What happens to a reply by time alone: its head goes out, and comments keep it alive while the model is silent.
+
+
+class KeepAlive:
+    """One timer for one answer, not one for each event.
+
+    Args:
+        reply: The reply.
+        outgoing: Its bytes.
+        settings: How long silences may be.
+    """
+
+    __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
+
+    def __init__(self, reply: ReplyWriter, outgoing: BufferedReplySink, settings: ServingSettings) -> None:
+        self._reply = reply
+        self._outgoing = outgoing
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._event_at = self._loop.time()
+        self._events = 0
+        self._handle = self._loop.call_later(settings.head_seconds, self._open)
+
+    def stop(self) -> None:
+        """Ends the timer."""
+        self._handle.cancel()
+
+    def _after(self, seconds: float, what: Callable[[], None]) -> None:
+        self._handle = self._loop.call_later(seconds, what)
+
+    def _open(self) -> None:
+        if self._outgoing.is_open:
+            self._reply.open()
+            self._after(self._settings.keep_alive_seconds, self._beat)
+
+    def _beat(self) -> None:
+        """Writes something if the reply was silent; what waits for a slow client already says that it lives."""
+        if not self._outgoing.is_open:
+            return
+        now = self._loop.time()
+        if self._reply.events != self._events:
+            self._events, self._event_at = self._reply.events, self._outgoing.sent_at
+        silent_since = self._outgoing.sent_at
+        if not self._outgoing.waits and now - silent_since >= self._settings.keep_alive_seconds:
+            if now - self._event_at >= self._settings.idle_event_seconds:
+                self._reply.idle()
+                self._events, self._event_at = self._reply.events, now
+            else:
+                self._reply.keep_alive()
+            silent_since = now
+        self._after(max(silent_since + self._settings.keep_alive_seconds - now, 0.001), self._beat)
