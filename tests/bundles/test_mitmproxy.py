@@ -12,7 +12,7 @@ from partstream.bundles.exchange import HowEnded
 from partstream.bundles.forms import read_any
 from partstream.bundles.mitmproxy import looks_like_flows, read_flows
 from partstream.bundles.tnetstrings import read_value
-from partstream.protocols.recording import read_recording
+from partstream.devtools.recorded_stream import read_recording
 
 FLOWS = (Path(__file__).parent / "fixtures" / "flows.mitm").read_bytes()
 """Five requests to the replay upstream through mitmproxy 11.0.2: a stream, a document, a refusal, one that was closed

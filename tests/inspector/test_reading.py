@@ -14,11 +14,11 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
 from partstream.bundles.exchange import HowEnded
 from partstream.bundles.forms import read_any
+from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.inspector.event_kinds import kind_of_event
 from partstream.inspector.reading import read_exchange
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart
-from partstream.protocols.recording import RecordingError, read_recording
 from recordings import FOLDER
 
 if TYPE_CHECKING:

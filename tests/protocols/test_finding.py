@@ -21,13 +21,13 @@ from partstream import (
     read_stream,
 )
 from partstream.arguments import InvalidArgumentError
+from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recognition import LOOKED_AT, WireFinder
-from partstream.protocols.recording import read_recording
 from partstream.protocols.translation import frame_answer, write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
+from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
-from partstream.protocols.recording import RecordingError, read_recording
 from recordings import FOLDER
 
 FOLDERS = {

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 
 import recordings
 from conversation.strategies import MESSAGES
+from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.recording import read_recording
 from partstream.protocols.translation import (
     frame_answer,
     read_document,

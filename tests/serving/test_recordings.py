@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import recordings
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.recording import read_recording
 from partstream.protocols.translation import read_answer, read_document
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.serving.app import ServingApp, app

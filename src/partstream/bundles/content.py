@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from partstream.devtools.recorded_stream import CaptureError, RecordingError, as_stream, read_recording, wire_of
 from partstream.media_types import bare_media_type
-from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.recording import RecordingError, read_recording, wire_of
 from partstream.protocols.serve import MODEL, fits_path, literal_size
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A recorded stream without its exchange: the bytes of a body, or its events, as a bundle without a clock.
 
-Reads what :mod:`partstream.protocols.capture` unpacks: `.sse` and `.ndjson` (bytes), `.jsonl` (one event a line), and
+Reads what :mod:`partstream.devtools.recorded_stream` unpacks: `.sse` and `.ndjson` (bytes), `.jsonl` (one event a line), and
 arrays of events, each also packed with gzip or behind the heads of `curl -i`.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from partstream._version import __version__
 from partstream.bundles.errors import BundleContentError
 from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
-from partstream.protocols.capture import CaptureError, as_stream
+from partstream.devtools.recorded_stream import CaptureError, as_stream
 from partstream.protocols.protocol import JSON_LINES, SSE
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.contract import RULES, Rule
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.outputs import Outcome
-from partstream.protocols.recording import RecordingError
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from partstream.conformance.recorded_run import replay_exchanges
 from partstream.conformance.report_files import read_report
 from partstream.conformance.secrets import secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
-from partstream.protocols.recording import RecordingError
 from partstream.redaction import Redactor
 from partstream.testing.served import BASE_PATHS
 from partstream.user_folders import CACHE

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,10 @@ from partstream.cli.console import make_console
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError
 from partstream.cli.upstream_options import check_variable
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
-from partstream.protocols.recording import RecordingError
 from partstream.stop_signals import stopped_by_signals
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS

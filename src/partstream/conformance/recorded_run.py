@@ -22,9 +22,9 @@ from partstream.conformance.moves import Move
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.contract import RULES, Level
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.outputs import Finish
-from partstream.protocols.recording import RecordingError
 from partstream.upstreams.recorded import recorded_outputs
 
 if TYPE_CHECKING:

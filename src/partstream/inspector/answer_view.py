@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.bundles.asked import tools_asked
 from partstream.bundles.exchange import HowEnded
 from partstream.contract import Level
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.collapsing import collapsed
@@ -33,7 +34,6 @@ from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhyth
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import END_OF_BYTES
-from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.bundles.content import Content, ContentForm, content_of
 from partstream.bundles.exchange import Chunk, HowEnded
 from partstream.codec.json_codec import JSONDecodeError, loads_event, nests_too_deeply
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
 from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
-from partstream.protocols.recording import RecordingError
 from partstream.upstreams.recorded import end_of, recorded_failure, refusal_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from partstream.bundles.content import answers_in, content_of, media_type_of
 from partstream.bundles.forms import form_of, read_any
 from partstream.codec.json_codec import dumps
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import JSON_LINES
-from partstream.protocols.recording import RecordingError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import ReplyContext, apply_faults

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.bundles.content import content_of
 from partstream.bundles.exchange import HowEnded
-from partstream.protocols.recording import RecordingError
+from partstream.devtools.recorded_stream import RecordingError
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 
 if TYPE_CHECKING:

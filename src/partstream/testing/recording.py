@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.devtools.recorded_stream import as_stream
 from partstream.errors import CallerError
-from partstream.protocols.capture import as_stream
 from partstream.protocols.protocol import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by

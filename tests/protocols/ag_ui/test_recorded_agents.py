@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from partstream import TextPart, ThinkingPart, ToolCallPart
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import Finish, StreamOptions
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.recording import read_recording
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "ag_ui"
 SIGNED = "Let me see."

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from ai_sdk import FIXTURES
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.recording import read_recording
 
 CITATION = "application/vnd.vscode.citation+json"
 OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-")

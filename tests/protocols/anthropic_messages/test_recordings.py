@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import Outcome, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
-from partstream.protocols.recording import read_recording
 from protocols.anthropic_messages.wire import STOP, closed, delta, opened, read_bytes, sse, started, stopped
 from protocols.feeding import every_feed
 from protocols.openresponses.wire import Result, comparable

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import Outcome, ThinkingMode, Unmapped
-from partstream.protocols.recording import read_recording
 from protocols.feeding import every_feed
 from protocols.gemini.wire import array, read_bytes, sse
 from protocols.openresponses.wire import Result, comparable

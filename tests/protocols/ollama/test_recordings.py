@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
+from partstream.devtools.recorded_stream import read_recording
 from partstream.outputs import Outcome, StreamOptions, ThinkTags
-from partstream.protocols.recording import read_recording
 from protocols.feeding import every_feed
 from protocols.ollama.wire import read_bytes
 from protocols.openresponses.wire import Result, comparable

@@ -1,0 +1,442 @@
+"""Reads a recorded stream from bytes: finds its framing and its protocol, and gives its outputs."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from itertools import islice
+from json import JSONDecodeError as JsonJSONDecodeError
+from json import JSONDecoder
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.json_codec import JSONDecodeError, begun_object, dumps, loads
+from partstream.errors import PartstreamError
+from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.protocols.protocol import (
+    JSON_LINES,
+    LENIENT_SSE,
+    PROTOCOLS,
+    SSE,
+    ProtocolLoadError,
+    known_framings,
+    loadable_protocols,
+)
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.recognition import (
+    NamedEvent,
+    claims_of,
+    name_of_stream,
+    protocol_of,
+    stream_of_another,
+    understood_nothing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from partstream.outputs import StreamOutput
+    from partstream.protocols.protocol import Framing, Protocol
+
+
+# ---- recording start ----
+# The first events of a recording, looked at without reading an answer of them: they tell its protocol.
+
+_LOOKED_AT: Final = 100
+"""Events, for telling the protocol."""
+_PIECE: Final = 65536
+"""Bytes of a recording that are decoded at a time for that."""
+
+
+class RecordingStart:
+    """The first events of a recording.
+
+    Args:
+        data: The whole recording.
+        framing: How its events are told apart.
+        apparent: How they are told apart as far as its name and its first bytes show, where that may be otherwise.
+
+    Attributes:
+        rows: The protocols whose events are told apart in this way.
+        events: The JSON objects among the first events.
+        is_cut: Whether the recording ends inside its first event.
+    """
+
+    def __init__(self, data: bytes, framing: Framing, apparent: Framing | None = None) -> None:
+        self.rows = [row for row in loadable_protocols()[0].values() if framing.name in _names(row)]
+        self.events = tuple(_first_events(data, framing))
+        self.is_cut = _is_cut(data, framing)
+        self._begun = tuple(_begun_event(data, framing)) if self.is_cut and not self.events else ()
+        other = apparent is not None and apparent.name != framing.name
+        self._apparent = RecordingStart(data, apparent) if apparent is not None and other else None
+
+    @property
+    def shown(self) -> tuple[NamedEvent, ...]:
+        """The events; without any, what is there of the first one."""
+        if self._apparent is not None and self._apparent.shown:
+            return self._apparent.shown
+        return self.events or self._begun
+
+    @property
+    def is_framed_otherwise(self) -> bool:
+        """Whether events are there in the framing that its name and its first bytes show, and that one is another."""
+        return self._apparent is not None and bool(self._apparent.shown)
+
+    def stream_of_another(self, row: Protocol) -> str | None:
+        """The title of the wire that the events are surely of, where it is another."""
+        if self._apparent is not None:
+            return self._apparent.stream_of_another(row)
+        return stream_of_another(self.rows, row, self.shown)
+
+
+def _names(row: Protocol) -> set[str]:
+    return {framing.name for framing in row.framings}
+
+
+def types_of(events: Iterable[NamedEvent]) -> list[str]:
+    """What events say of their kind, each once, in order."""
+    return list(dict.fromkeys(kind for name, event in events if (kind := _type_of(event) or name)))
+
+
+def _type_of(event: dict[str, Any]) -> str:
+    kind = event.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _decoded(data: bytes, framing: Framing) -> Iterator[tuple[bytes, bytes]]:
+    """The first events as their decoder gives them, name and data; the last may be cut."""
+    decoder = framing.make_decoder()
+    for start in range(0, len(data), _PIECE):
+        yield from decoder.feed(data[start : start + _PIECE])
+    yield from decoder.end()
+
+
+def _first_events(data: bytes, framing: Framing) -> Iterator[NamedEvent]:
+    """The JSON objects among the first events, each with the name in the line before it."""
+    for name, payload in islice(_decoded(data, framing), _LOOKED_AT):
+        try:
+            event = loads(payload)
+        except JSONDecodeError:
+            continue
+        if isinstance(event, dict):
+            yield NamedEvent(name.decode(errors="replace"), event)
+
+
+def _begun_event(data: bytes, framing: Framing) -> Iterator[NamedEvent]:
+    """What is there of a first event that is cut."""
+    for name, payload in islice(_decoded(data, framing), 1):
+        event, said = begun_object(payload), name.decode(errors="replace")
+        if event is not None:
+            if said.startswith(_type_of(event)):  # the line before it is whole
+                event.pop("type", None)
+            yield NamedEvent(said, event)
+
+
+def has_events(data: bytes, framing: Framing) -> bool:
+    """Whether the bytes hold a JSON object as an event in a framing."""
+    return next(_first_events(data, framing), None) is not None
+
+
+def _is_cut(data: bytes, framing: Framing) -> bool:
+    """Tells whether the recording ends inside its first event, so that nothing shows its protocol."""
+    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_begun = begins.startswith(framing.begins) or any(one.startswith(begins) for one in framing.begins)
+    if not is_begun or data.endswith(framing.event_ends):
+        return False
+    return not begins.rstrip().endswith(b"}") or next(_begun_event(data, framing), None) is not None
+
+
+# ---- capture ----
+# Turns captures into the bytes of a stream.
+#
+# Unpacks gzip, takes the heads of HTTP replies off, and splits JSON that does not hold one event in each line.
+#
+# Takes bytes that somebody else has read.
+
+_GZIP: Final = b"\x1f\x8b"
+_GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
+"""zlib's way to say that the data has the head of gzip."""
+_BLANKS: Final = " \t\r\n"
+_MARK: Final = b"\xef\xbb\xbf"
+_HTTP_HEADS: Final = re.compile(
+    rb"(?:HTTP/[0-9.]{1,3} [0-9]{3}[^\r\n]*\r?\n(?:[!-9;-~]+:[^\r\n]*\r?\n)*\r?\n)+",
+)
+"""The heads of HTTP replies before a body, as `curl -i` prints them: that of a redirect or a proxy stands before the
+last one."""
+
+
+class CaptureError(ValueError):
+    """A file cannot be unpacked."""
+
+
+def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
+    """The bytes of a stream, and the name by whose ending its framing is told.
+
+    An array of events, or events on several lines each, become one event a line; the last may be cut. The heads of HTTP
+    replies before them are left out.
+
+    Args:
+        data: The file.
+        path: Its name.
+
+    Raises:
+        CaptureError: It is packed with gzip, and broken.
+    """
+    if data.startswith(_GZIP):
+        data, path = _unpacked(data), path.removesuffix(".gz")
+    if (heads := _HTTP_HEADS.match(data)) is not None:
+        data = data[heads.end() :]
+    lines = _lines(data)
+    return (data, path) if lines is None else (lines, "events.jsonl")
+
+
+def _unpacked(data: bytes) -> bytes:
+    pieces: list[bytes] = []
+    while data:
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            pieces.append(member.decompress(data))
+        except zlib.error as error:
+            raise CaptureError(f"broken gzip ({error})") from error
+        if not member.eof:
+            raise CaptureError("gzip that ends too early")
+        data = member.unused_data.lstrip(b"\0")
+    return b"".join(pieces)
+
+
+def _lines(data: bytes) -> bytes | None:
+    """One event a line, of an array or of JSON that does not hold one event in each line; None for every other form.
+
+    What the data breaks off with is the last line, without its end.
+    """
+    begins = data.removeprefix(_MARK).lstrip()
+    if not begins.startswith((b"[", b"{")):
+        return None
+    first_line = begins.partition(b"\n")[0]
+    if begins.startswith(b"{") and first_line.rstrip().endswith(b"}"):
+        return None  # one event a line
+    try:
+        values, rest = _sequence(begins.decode(errors="ignore" if _is_cut_character(begins) else "strict"))
+    except (UnicodeDecodeError, RecursionError):
+        return None
+    objects = [one for one in values if isinstance(one, dict)]
+    is_begun = rest.startswith("{") and begun_object(rest.encode()) is not None
+    if (rest and not is_begun) or not (objects or (is_begun and begins.startswith(b"["))):
+        return None
+    return b"".join(dumps(one) + b"\n" for one in objects) + _one_line(rest).encode()
+
+
+def _one_line(text: str) -> str:
+    """The beginning of an object in one line, as events stand in a recording."""
+    return text[:1] + text[1:].lstrip().replace("\n", " ").replace("\r", " ")
+
+
+def _is_cut_character(data: bytes) -> bool:
+    """Whether the data ends inside a character, as bytes do that break off."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.end == len(data) and error.reason == "unexpected end of data"
+    return False
+
+
+def _sequence(text: str) -> tuple[list[Any], str]:
+    """The JSON values of a text, one after the other, with or without commas between them, and what is no value.
+
+    Of arrays, the elements.
+    """
+    decoder = JSONDecoder()
+    values: list[Any] = []
+    depth = position = 0
+    while (position := _after_blanks(text, position)) < len(text):
+        sign = text[position]
+        if sign == "[" and depth == 0:
+            depth, position = 1, position + 1
+        elif sign == "]" and depth:
+            depth, position = 0, position + 1
+        else:
+            try:
+                value, position = decoder.raw_decode(text, position)
+            except JsonJSONDecodeError:
+                break
+            values.append(value)
+    return values, text[position:]
+
+
+def _after_blanks(text: str, position: int) -> int:
+    while position < len(text) and text[position] in f"{_BLANKS},":
+        position += 1
+    return position
+
+
+# ---- recording ----
+
+_SHOWN_TYPES: Final = 3
+
+
+class RecordingError(PartstreamError):
+    """A recording cannot be read.
+
+    Attributes:
+        path: Which one.
+        reason: What is wrong with it, and what was expected.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"cannot read {path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def read_recording(
+    data: bytes,
+    path: str,
+    protocol: str | None = None,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+    chunk_size: int | None = None,
+) -> Iterator[StreamOutput]:
+    """Replays a recording.
+
+    Args:
+        data: The whole recording.
+        path: Where it came from; its ending tells the framing (`.jsonl`, `.sse`), else its first bytes do. An array of
+            events, events on several lines each, and what gzip has packed are read too.
+        protocol: The protocol's name, or None to tell it from the events.
+        options: How the adapter renders what it reads.
+        chunk_size: How many bytes to feed at a time; None for all at once.
+
+    Yields:
+        The outputs, a Finish the last of them.
+
+    Raises:
+        RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
+    """
+    _known(protocol, path)
+    try:
+        data, name = as_stream(data, path)
+    except CaptureError as error:
+        raise RecordingError(path, str(error)) from error
+    if not data.strip():
+        raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
+    row, framing = wire_of(data, name, protocol, path)
+    reader = StreamReader(row, options, framing=framing)
+    yield from _understood(
+        _outputs(reader, data, chunk_size), RecordingStart(data, framing, _framing(data, name, None)), path, row
+    )
+
+
+def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "") -> tuple[Protocol, Framing]:
+    """What the bytes of a stream are: their protocol and their framing.
+
+    Args:
+        data: The bytes, as they were on the wire or as :func:`partstream.devtools.recorded_stream.as_stream` gives them.
+        name: A name whose ending may tell the framing.
+        protocol: The protocol's name, or None to tell it from the events.
+        path: Where they came from, for the error; the name where it is not given.
+
+    Raises:
+        RecordingError: The protocol is unknown, or the events tell none.
+    """
+    framing = _framing(data, name, _known(protocol, path or name))
+    if framing in (SSE, JSON_LINES) and not has_events(data, framing) and has_events(data, LENIENT_SSE):
+        framing = LENIENT_SSE
+    row = _protocol(data, path or name, framing, protocol)
+    return row, next((one for one in row.framings if one.name == framing.name), framing)
+
+
+def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Iterator[StreamOutput]:
+    size = chunk_size or len(data) or 1
+    for start in range(0, len(data), size):
+        yield from reader.feed(data[start : start + size])
+    yield from reader.end()
+
+
+def _understood(
+    outputs: Iterable[StreamOutput], start: RecordingStart, path: str, row: Protocol
+) -> Iterator[StreamOutput]:
+    """The outputs, unless the recording is not of the protocol.
+
+    Raises:
+        RecordingError: It is not.
+    """
+    held: list[StreamOutput] = []
+    waiting = iter(outputs)
+    for output in waiting:
+        held.append(output)
+        if not isinstance(output, Unmapped):
+            break
+    if not held or not _is_of(row, start, held[-1]):
+        raise RecordingError(path, f"it holds {_seen(row, start)}; nothing in it is an event of {row.name}")
+    yield from held
+    yield from waiting
+
+
+def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
+    """Whether a recording is of a protocol, as far as its first events and the first output show.
+
+    Parts alone do not: a reader takes much for an answer. An end alone neither: every wire has errors.
+    """
+    if start.is_framed_otherwise:
+        return False
+    claims = claims_of(row, start.shown)
+    if claims.sure and claims.most:
+        return True
+    if not isinstance(first, Finish):
+        return claims.most or start.stream_of_another(row) is None
+    if start.stream_of_another(row) is not None:
+        return False
+    if not start.events:
+        return start.is_cut
+    return claims.any and not understood_nothing(first.error)
+
+
+def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
+    """The framing that the file's ending names, if the protocol has it; otherwise the one that the first bytes show."""
+    ending = path.rpartition(".")[2]
+    all_known = known_framings()
+    known = all_known if protocol is None else {framing.name: framing for framing in PROTOCOLS[protocol].framings}
+    if ending in known:
+        return known[ending]
+    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    looks = (one.name for one in all_known.values() if one.looks is not None and one.looks.match(begins))
+    guessed = next(looks, "sse")
+    return known.get(guessed) or next(iter(known.values()))
+
+
+def _known(name: str | None, path: str) -> str | None:
+    try:
+        if name is not None and name not in PROTOCOLS:
+            raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+        return None if name is None else PROTOCOLS[name].name
+    except ProtocolLoadError as error:
+        raise RecordingError(path, str(error)) from error
+
+
+def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:
+    """The named protocol; otherwise the one that the first events tell.
+
+    Raises:
+        RecordingError: They tell none.
+    """
+    if name is not None:
+        return PROTOCOLS[name]
+    start = RecordingStart(data, framing)
+    told = protocol_of(start.rows, start.shown)
+    if told is not None:
+        return told
+    if start.is_cut and not start.events and start.stream_of_another(start.rows[0]) is None:
+        return start.rows[0]
+    raise RecordingError(path, f"it holds {_seen(None, start)}; expected events of one of: {', '.join(PROTOCOLS)}")
+
+
+def _seen(row: Protocol | None, start: RecordingStart) -> str:
+    """Describes the first events for a person who expected those of a protocol."""
+    unread = name_of_stream(event for _, event in start.shown)
+    if unread is not None:
+        return f"a stream of {unread}, which this version does not read"
+    other = None if row is None else start.stream_of_another(row)
+    if other is not None:
+        return f"a stream of {other}"
+    types = types_of(start.shown)
+    if types:
+        return f"events of the types {', '.join(types[:_SHOWN_TYPES])}"
+    return "JSON objects without a type" if start.shown else "nothing that is a JSON event"
