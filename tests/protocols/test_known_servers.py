@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS
+from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.known_servers import KNOWN_SERVERS, known_server, server_at
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, spoken_at
 
