@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freshness.facts import Fact, Wire
-from partstream.protocols.chat_completions.finish import WORDS
-from partstream.protocols.chat_completions.message import DELTA, ELSEWHERE
+from partstream.protocols.chat_completions.read_response import DELTA, ELSEWHERE, WORDS
 
 __all__ = ["WIRE"]
 

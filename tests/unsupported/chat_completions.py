@@ -12,7 +12,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.chat_completions.messages import NO_OUTPUT
 from partstream.protocols.chat_completions.options import read_options
 from partstream.protocols.chat_completions.quirks import Quirks
-from partstream.protocols.chat_completions.usage import read_usage
+from partstream.protocols.chat_completions.read_response import read_usage
 from partstream.protocols.chat_completions.write_response import annotation_of, finish_word, picture_address
 from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
 from partstream.protocols.chat_completions.written_state import WrittenState
