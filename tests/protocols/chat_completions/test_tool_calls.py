@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError
-from partstream.protocols.chat_completions.open_json import OpenJson
+from partstream.protocols.chat_completions.tool_calls import OpenJson
 from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, finished, read
 from protocols.openresponses.wire import Event
 
