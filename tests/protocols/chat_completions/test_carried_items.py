@@ -7,8 +7,12 @@ import pytest
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.outputs import ThinkingMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.chat_completions.carried_items import CarriedMessage, joined_items
-from partstream.protocols.chat_completions.reasoning_details import merge_blocks, merge_details
+from partstream.protocols.chat_completions.provider_state import (
+    CarriedMessage,
+    joined_items,
+    merge_blocks,
+    merge_details,
+)
 from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, document, finished, read, said, thought
 from protocols.openresponses.wire import Event, Result
 

@@ -13,8 +13,8 @@ from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, Tool
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.outputs import InboundRequest
+from partstream.protocols.chat_completions.provider_state import sealed_entry
 from partstream.protocols.chat_completions.read_request import READ_REQUEST
-from partstream.protocols.chat_completions.sealed_state import sealed_entry
 from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system

@@ -2,7 +2,7 @@
 
 The official types have no field for it. Each server has its own, and its clients send back what they got
 (docs/wires/chat-completions.md#sending-reasoning-back). The text is shown; the state becomes items in the metadata of
-the thinking part, in the forms of :mod:`partstream.protocols.chat_completions.carried_items`.
+the thinking part, in the forms of :mod:`partstream.protocols.chat_completions.provider_state`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.parts import ThinkingPart
-from partstream.protocols.chat_completions.carried_items import (
+from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
     FIELD,
     ITEM_TYPE,
     REASONING_DETAILS,
+    REASONING_FIELDS,
+    SAID_BESIDE,
+    STATE_FIELDS,
     THINKING_BLOCKS,
     TOOL_CALL_ID,
+    read_sealed,
 )
-from partstream.protocols.chat_completions.carried_state import SAID_BESIDE
-from partstream.protocols.chat_completions.sealed_state import read_sealed
-from partstream.protocols.chat_completions.thinking import REASONING_FIELDS, STATE_FIELDS
 from partstream.protocols.read_request import checked, optional_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.protocols.chat_completions.carried_items import joined_items
+from partstream.protocols.chat_completions.provider_state import joined_items
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack, sent_back
 from partstream.protocols.options import call_arguments
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
     from partstream.protocols.chat_completions.attachments import AttachmentForms, Wire
-    from partstream.protocols.chat_completions.carried_items import CarriedMessage
+    from partstream.protocols.chat_completions.provider_state import CarriedMessage
     from partstream.protocols.chat_completions.quirks import Quirks
 
 __all__ = ["NO_OUTPUT", "messages_of"]

@@ -26,9 +26,14 @@ from partstream.media_types import bare_media_type
 from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import DataPart, text_part, thinking_part, tool_call_part, unchecked_part
-from partstream.protocols.chat_completions.carried_items import CONTENT
 from partstream.protocols.chat_completions.errors import ERRORS
-from partstream.protocols.chat_completions.thinking import REASONING_FIELDS, REASONING_LISTS, STATE_FIELDS, Thinking
+from partstream.protocols.chat_completions.provider_state import (
+    CONTENT,
+    REASONING_FIELDS,
+    REASONING_LISTS,
+    STATE_FIELDS,
+    Thinking,
+)
 from partstream.protocols.chat_completions.tool_calls import CompleteCall, ToolCalls
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec

@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.chat_completions.carried_items import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
+from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.protocols.chat_completions.attachments import Wire
-    from partstream.protocols.chat_completions.carried_items import CarriedMessage
+    from partstream.protocols.chat_completions.provider_state import CarriedMessage
 
 __all__ = ["REASONING_CONTENT", "ReasoningBack", "SentBack", "sent_back"]
 

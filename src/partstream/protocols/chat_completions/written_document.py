@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.chat_completions.carried_items import EXTRA_CONTENT
+from partstream.protocols.chat_completions.provider_state import EXTRA_CONTENT
 from partstream.protocols.chat_completions.written_chunks import ASSISTANT
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The state of thinking in an answer that is written: what the client has to send back.
 
-What a server of this wire gave (:mod:`partstream.protocols.chat_completions.carried_items`) stands in the field that it
+What a server of this wire gave (:mod:`partstream.protocols.chat_completions.provider_state`) stands in the field that it
 came in; where that is a field of shown text, the text itself is the state. Everything else, and what names the server
 that gave it, is sealed into an entry of `reasoning_details`.
 """
@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS, usable_items
-from partstream.protocols.chat_completions.carried_items import (
+from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
     FIELD,
     ITEM_TYPE,
     REASONING_DETAILS,
+    STATE_FIELDS,
     THINKING_BLOCKS,
     TOOL_CALL_ID,
+    sealed_entry,
 )
-from partstream.protocols.chat_completions.sealed_state import sealed_entry
-from partstream.protocols.chat_completions.thinking import STATE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,0 +1,442 @@
+"""Reads the thinking of an answer from its several fields (docs/wires/chat-completions.md#thinking-fields)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.json_codec import is_json
+from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import thinking_part
+from partstream.protocols.provider_state import beside_items, open_state, seal_state
+from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.outputs import StreamOptions
+    from partstream.protocols.provider_state import OpaqueState
+
+
+# ---- reasoning details ----
+# Merges the entries of `reasoning_details` and of `thinking_blocks`, which stream as deltas.
+#
+# A server takes the list back only as it made it: so consecutive entries that continue each other become one, and all
+# others stay apart and in order.
+
+DETAIL_TEXTS: Final[Mapping[str, str]] = {"reasoning.text": "text", "reasoning.summary": "summary"}
+"""The field of an entry's text by the type of the entry; entries of other types, such as encrypted ones, are whole."""
+
+BLOCK_TEXTS: Final[Mapping[str, str]] = {"thinking": "thinking"}
+"""The same for the blocks of LiteLLM."""
+
+_WORD: Final = re.compile(r"\w")
+_IDENTITY: Final = ("index", "id")
+"""Where both entries give one of these, entries that differ in it do not continue each other."""
+
+
+class MergedEntries:
+    """A list of entries that grows by deltas.
+
+    Args:
+        texts: The field of an entry's text by the entry's type.
+        sealed_by: The field that ends an entry: nothing continues an entry that has it. None where nothing ends one.
+    """
+
+    __slots__ = ("_entries", "_pieces", "_said", "_sealed_by", "_texts")
+
+    def __init__(self, texts: Mapping[str, str], sealed_by: str | None = None) -> None:
+        self._texts = texts
+        self._sealed_by = sealed_by
+        self._entries: list[dict[str, Any]] = []
+        self._pieces: list[str] = []  # of the text of the last entry
+        self._said = EmittedPrefix()  # the same, to know it when it is repeated
+
+    def __bool__(self) -> bool:
+        """Whether there is an entry."""
+        return bool(self._entries)
+
+    def add(self, entry: Mapping[str, Any]) -> str:
+        """Takes the next entry; returns the piece of text that it adds."""
+        name = self._text_field(entry)
+        said = None if name is None else entry.get(name)
+        piece = said if isinstance(said, str) else ""
+        last = self._entries[-1] if self._entries else None
+        if name is None or last is None or not self._continues(entry, last):
+            self._close()
+            self._entries.append(dict(entry))
+        else:
+            piece = self._new_of(piece)
+            last |= {key: one for key, one in entry.items() if key != name and last.get(key) in (None, "")}
+        if piece:
+            self._pieces.append(piece)
+            self._said.add(piece)
+        return piece
+
+    def take(self) -> list[dict[str, Any]]:
+        """The entries so far; what comes next begins a new list."""
+        self._close()
+        taken, self._entries = self._entries, []
+        return taken
+
+    def _text_field(self, entry: Mapping[str, Any]) -> str | None:
+        kind = entry.get("type")
+        return self._texts.get(kind) if isinstance(kind, str) else None
+
+    def _continues(self, entry: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+        if entry.get("type") != last.get("type") or (self._sealed_by and last.get(self._sealed_by)):
+            return False
+        pairs = ((entry.get(name), last.get(name)) for name in _IDENTITY)
+        return all(one is None or other is None or one == other for one, other in pairs)
+
+    def _new_of(self, piece: str) -> str:
+        """What a piece adds: some repeat everything before them (docs/wires/chat-completions.md#reasoning-details).
+
+        A few signs alone may well be said twice: a line of dashes grows by dashes.
+        """
+        length = self._said.length
+        repeats = len(piece) > length and self._said.begins(piece) and _WORD.search(piece, 0, length) is not None
+        return piece[length:] if repeats else piece
+
+    def _close(self) -> None:
+        """Puts the pieces together, once for each entry."""
+        if self._pieces and (name := self._text_field(self._entries[-1])) is not None:
+            self._entries[-1][name] = "".join(self._pieces)
+        self._pieces = []
+        self._said = EmittedPrefix()
+
+
+def merge_details(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of `reasoning_details` with those joined that continue each other."""
+    return _merged(MergedEntries(DETAIL_TEXTS), entries)
+
+
+def merge_blocks(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks of `thinking_blocks`: those of one thought are joined until its signature has come."""
+    return _merged(MergedEntries(BLOCK_TEXTS, "signature"), entries)
+
+
+def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    for entry in entries:
+        merged.add(entry)
+    return merged.take()
+
+
+# ---- carried items ----
+# What a server wants back of its answer: the shape of the items that carry it through the conversation.
+#
+# Reasoning goes back in the field in which it came: some servers refuse the wrong field, others a missing one
+# (docs/wires/chat-completions.md#sending-reasoning-back). So each item names the field. The items of one answer are,
+# in order, in the metadata of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in
+# requests to the same upstream and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type":
+# "message-field"` and one of these forms::
+#
+# {"field": NAME, "text": TEXT}              a text field of the assistant's message, such as `reasoning_content`,
+# `reasoning`, `reasoning_text` or Copilot's `reasoning_opaque`; the text may be empty. NAME is `content` for thinking
+# that stood in tags at the beginning of the content: the text with its tags, as it came {"reasoning_details": [ENTRY,
+# ...]}        the entries of OpenRouter and MiniMax, merged, in order {"thinking_blocks": [BLOCK, ...]}
+# LiteLLM's signed blocks, merged, in order {"content_parts": [PART, ...]}             Mistral's parts of the type
+# `thinking`, which stand before the text {"toolCallId": ID, "extra_content": {}}    Gemini's signature of the call
+# with this id, as the server knows it {"extra_content": {}}                      the same of the message
+#
+# An item may continue the one before it: an answer goes on after its first thinking was handed out, and what was
+# handed out cannot be changed. :func:`joined_items` joins them to what one message holds.
+
+ITEM_TYPE: Final = "message-field"
+"""The type of every item: it belongs to its message, not to the piece that follows, and stays where none does."""
+FIELD: Final = "field"
+REASONING_DETAILS: Final = "reasoning_details"
+THINKING_BLOCKS: Final = "thinking_blocks"
+CONTENT_PARTS: Final = "content_parts"
+EXTRA_CONTENT: Final = "extra_content"
+TOOL_CALL_ID: Final = "toolCallId"
+CONTENT: Final = "content"
+"""The field of thinking in tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedMessage:
+    """What one message of the assistant takes back.
+
+    Attributes:
+        fields: The texts by the names of their fields; `content` is what stands before the message's own text.
+        details: The list for `reasoning_details`, whole and in order; empty where there is none.
+        blocks: The list for `thinking_blocks`.
+        parts: The parts that stand before the content.
+        extra: The object for `extra_content` of the message.
+        extra_of_calls: The object for `extra_content` of each call, by the server's id of the call.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    details: tuple[Mapping[str, Any], ...] = ()
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    parts: tuple[Mapping[str, Any], ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra_of_calls: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
+    """What the items of one message mean together; items of other protocols' forms mean nothing."""
+    fields: dict[str, str] = {}
+    lists: dict[str, list[Any]] = {REASONING_DETAILS: [], THINKING_BLOCKS: [], CONTENT_PARTS: []}
+    extra: dict[str, Any] = {}
+    extra_of_calls: dict[str, Mapping[str, Any]] = {}
+    for item in items:
+        name, said, added = item.get(FIELD), item.get("text"), item.get(EXTRA_CONTENT)
+        if isinstance(name, str) and isinstance(said, str):
+            fields[name] = fields.get(name, "") + said
+        for kind, entries in lists.items():
+            listed = item.get(kind)
+            if isinstance(listed, list | tuple):
+                entries.extend(one for one in listed if isinstance(one, dict))
+        if isinstance(added, dict):
+            call_id = item.get(TOOL_CALL_ID)
+            if isinstance(call_id, str):
+                extra_of_calls[call_id] = added
+            else:
+                extra |= added
+    return CarriedMessage(
+        fields,
+        tuple(merge_details(lists[REASONING_DETAILS])),
+        tuple(merge_blocks(lists[THINKING_BLOCKS])),
+        tuple(lists[CONTENT_PARTS]),
+        extra,
+        extra_of_calls,
+    )
+
+
+# ---- carried state ----
+# Collects what one answer gives for the next request (docs/wires/chat-completions.md#sending-reasoning-back).
+
+_NOT_CARRIED: Final = f"reasoning (more than {MOST_ITEMS} items of one answer, or no JSON)"
+
+
+class CarriedState:
+    """What one answer leaves for the next request; only thinking parts can carry it.
+
+    Args:
+        mode: What becomes of thinking.
+
+    Attributes:
+        wanted: Whether anything is carried.
+        details: The entries of `reasoning_details`.
+        blocks: The blocks of `thinking_blocks`.
+    """
+
+    __slots__ = ("_extra", "_extra_of_calls", "_items", "_parts", "_texts", "blocks", "details", "wanted")
+
+    def __init__(self, mode: ThinkingMode) -> None:
+        self.wanted = mode is ThinkingMode.PART
+        self.details = MergedEntries(DETAIL_TEXTS)
+        self.blocks = MergedEntries(BLOCK_TEXTS, "signature")
+        self._texts: dict[str, list[str]] = {}
+        self._parts: list[str] = []
+        self._extra: dict[str, Any] = {}
+        self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
+        self._items: list[dict[str, Any]] = []
+
+    def pieces(self, field: str) -> list[str]:
+        """The pieces of a text field, to add to. A field without pieces is carried as an empty text."""
+        return self._texts.setdefault(field, [])
+
+    def add_part(self, thought: str) -> None:
+        """Takes a piece of one of Mistral's parts of thinking."""
+        self._parts.append(thought)
+
+    def add_extra(self, extra: Mapping[str, Any], call_id: str | None = None) -> None:
+        """Takes an `extra_content` of the message or of a call."""
+        if call_id is None:
+            self._extra |= extra
+        else:
+            self._extra_of_calls[call_id] = extra
+
+    def hand_out(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items that have come since the last time, with all before them; nothing where there are none."""
+        items = self._new_items()
+        if not (items and self.wanted):
+            return
+        if len(self._items) + len(items) > MOST_ITEMS or not is_json(items):
+            outputs.append(Unmapped(_NOT_CARRIED, items[0]))
+            return
+        self._items += ({"type": ITEM_TYPE, **item} for item in items)
+        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
+    def _new_items(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = []
+        details = self.details.take()
+        # A block without a signature is of no use to whoever made it; its text is that of the field beside it.
+        blocks = [one for one in self.blocks.take() if one.get("type") != "thinking" or one.get("signature")]
+        if details:
+            items.append({REASONING_DETAILS: details})
+        if blocks:
+            items.append({THINKING_BLOCKS: blocks})
+        if self._parts:
+            thought = [{"type": "text", "text": "".join(self._parts)}]
+            items.append({CONTENT_PARTS: [{"type": "thinking", "thinking": thought, "closed": True}]})
+        replaced = bool(details or blocks)
+        items += (
+            {FIELD: name, "text": "".join(pieces)}
+            for name, pieces in self._texts.items()
+            if not (replaced and name in SAID_BESIDE)
+        )
+        if self._extra:
+            items.append({EXTRA_CONTENT: self._extra})
+        items += ({TOOL_CALL_ID: one, EXTRA_CONTENT: extra} for one, extra in self._extra_of_calls.items())
+        self._texts, self._parts, self._extra, self._extra_of_calls = {}, [], {}, {}
+        return items
+
+
+SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
+"""The fields that say the text of `reasoning_details` or `thinking_blocks` again: with the list they are not sent."""
+
+
+# ---- thinking ----
+
+REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "cot_summary", "thinking")
+"""The fields of text, in the order in which the first that is not empty is taken: some servers fill two alike.
+
+`reasoning_content`: DeepSeek, Qwen, Moonshot, GLM, xAI, llama.cpp, SGLang. `reasoning`: OpenRouter, Groq, Cerebras,
+Ollama, vLLM. `reasoning_text`: GitHub Copilot. `cot_summary`: Azure, through Copilot.
+"""
+
+REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
+"""The fields of lists: OpenRouter, MiniMax and Snowflake; LiteLLM."""
+
+STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
+"""The fields of state that go back beside a text field, as they came."""
+
+_INNER: Final = ("text", "content", "summary")
+"""Where an object in place of a text holds it."""
+
+
+class Thinking:
+    """The thinking of one answer.
+
+    Args:
+        options: Whether it is shown.
+
+    Attributes:
+        state: What the server wants back.
+        field: The field that was shown last, or None.
+        is_open: Whether thinking was the last thing that was said.
+        said: What was emitted of it.
+        empty_field: The first field of thinking that came and was empty, or None.
+    """
+
+    __slots__ = ("_closed_once", "_shows", "empty_field", "field", "is_open", "said", "state")
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.state = CarriedState(options.thinking)
+        self.field: str | None = None
+        self.is_open = False
+        self.said = EmittedPrefix()
+        self._shows = options.thinking is not ThinkingMode.OFF
+        self._closed_once = False
+        self.empty_field: str | None = None
+
+    def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
+        """Shows the thinking of a delta once, in whichever of its fields it stands."""
+        field, said = self._text_of(delta, outputs)
+        detailed = "".join([self.state.details.add(one) for one in objects(delta, "reasoning_details")])
+        blocked = "".join([self.state.blocks.add(one) for one in objects(delta, "thinking_blocks")])
+        for name in STATE_FIELDS:
+            if value := text(delta, name):
+                self.state.pieces(name)[:] = [value]
+        if field is not None:
+            self.field = field
+            self.show(said, outputs, self.state.pieces(field))
+        elif self.field is None and (detailed or blocked):
+            self.show(detailed or blocked, outputs)
+
+    def read_whole(self, message: Wire, outputs: list[StreamOutput]) -> None:
+        """Shows the thinking of a whole message, as far as no delta has."""
+        if self.said.is_empty:
+            self.read(message, outputs)
+            return
+        field, whole = self._text_of(message, outputs)
+        if field is not None and self.said.begins(whole) and (missing := whole[self.said.length :]):
+            self.show(missing, outputs, self.state.pieces(field))
+
+    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
+        """Emits a piece of thinking.
+
+        Args:
+            thought: The piece.
+            outputs: Where it goes.
+            kept: Where it is kept for the server, or None.
+        """
+        self.is_open = True
+        self.said.add(thought)
+        if kept is not None and self.state.wanted:
+            kept.append(thought)
+        if self._shows:
+            outputs.append(thinking_part(thought))
+
+    def close(self, outputs: list[StreamOutput]) -> None:
+        """Text follows. The first time, what the server wants back goes out with the thinking that it belongs to."""
+        if self.is_open:
+            self.is_open = False
+            if not self._closed_once:
+                self._closed_once = True
+                self.state.hand_out(outputs)
+
+    def finish(self, outputs: list[StreamOutput], *, has_calls: bool) -> None:
+        """The answer ends, or its calls follow: hands out what came late.
+
+        A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
+        (docs/wires/chat-completions.md#sending-reasoning-back).
+        """
+        if has_calls and self.empty_field is not None and self.said.is_empty:
+            self.state.pieces(self.empty_field)
+        self.is_open = False
+        self.state.hand_out(outputs)
+
+    def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
+        """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
+        for name in REASONING_FIELDS:
+            value = delta.get(name)
+            said = _said(value)
+            if said:
+                return name, said
+            if value == "":
+                self.empty_field = self.empty_field or name
+            elif value and said is None:
+                outputs.append(Unmapped(f"delta.{name}", {name: value}))
+        return None, ""
+
+
+def _said(value: Any) -> str | None:
+    """The text of a field of thinking; None where it holds none."""
+    if isinstance(value, dict):
+        value = next((value[name] for name in _INNER if isinstance(value.get(name), str)), None)
+    return value if isinstance(value, str) else None
+
+
+# ---- sealed state ----
+# The state of thinking that this wire has no field for, in an entry of `reasoning_details`.
+#
+# Clients give back every entry as it came, as OpenRouter requires (docs/wires/chat-completions.md#reasoning-details).
+# So the state of other protocols, and who gave it, are in an entry of their own, which no server but ours reads.
+
+_ENCRYPTED: Final = "reasoning.encrypted"
+_FORMAT: Final = "partstream"
+"""What the entry says of its form, in place of the makers that OpenRouter names."""
+
+
+def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The entry that carries an item; None if JSON has no form for it.
+
+    Args:
+        item: The item, or None where the metadata lists none.
+        metadata: The metadata that it stands in.
+    """
+    sealed = seal_state(item, beside_items(metadata))
+    return None if sealed is None else {"type": _ENCRYPTED, "data": sealed, "format": _FORMAT}
+
+
+def read_sealed(entry: Mapping[str, Any]) -> OpaqueState | None:
+    """Opens what :func:`sealed_entry` made; None for any other entry."""
+    data = entry.get("data")
+    return open_state(data) if isinstance(data, str) else None
