@@ -6,32 +6,420 @@ nobody knows gets the smallest body: model, messages, tools, what makes it strea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
-from partstream.conversation.turns import Call
-from partstream.protocols.chat_completions.cache_marks import mark_for_cache
+from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.spoken_turns import spoken_turns
+from partstream.conversation.texts import joined_texts
+from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.messages import ToolMode
 from partstream.protocols.chat_completions.errors import ERRORS
-from partstream.protocols.chat_completions.messages import messages_of
 from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT
-from partstream.protocols.chat_completions.options import options_of
+from partstream.protocols.chat_completions.provider_state import joined_items
+from partstream.protocols.chat_completions.quirks import CacheMarks
+from partstream.protocols.chat_completions.reasoning_back import ReasoningBack, sent_back
 from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
-from partstream.protocols.chat_completions.tools import tool_fields
-from partstream.protocols.options import with_extra_fields
+from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 from partstream.settings.checks import fits_header
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.spoken_turns import MergedTurn
+    from partstream.conversation.turns import Piece, ResultContent, Turn
+    from partstream.messages import Tool
+    from partstream.protocols.chat_completions.attachments import AttachmentForms, Wire
+    from partstream.protocols.chat_completions.provider_state import CarriedMessage
     from partstream.protocols.chat_completions.quirks import Quirks
     from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
 
-__all__ = ["PATH", "WRITE_REQUEST", "build_request", "complete_settings", "conversation_rules"]
+
+# ---- messages ----
+# Writes turns as the messages of Chat Completions; source: docs/wires/chat-completions.md#messages.
+#
+# Contents are strings wherever a string can hold them: lists of texts break small servers, and make models imitate
+# them.
+
+NO_OUTPUT: Final = "(no output)"
+"""The result of a tool that gave nothing: gateways before Anthropic and Gemini refuse an empty one."""
+_RESULTS_SEEN: Final = "I have processed the tool results."
+"""What the assistant says between results and the user, at servers that want to hear it first."""
+_NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""Replaces the signature of a call that another model made (docs/wires/chat-completions.md#gemini-signatures)."""
+
+
+def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
+    """The messages of a conversation, in order.
+
+    Every call has its result directly behind the message that made it. Images and files that cannot stand where they
+    are said follow in a message of the user, behind all results of the turn.
+
+    Raises:
+        RequestNotExpressibleError: The server does not take a file of the user, or a call holds what JSON has no form
+            for.
+    """
+    native = request.settings.tool_images is ToolImages.NATIVE
+    turns = (_without_refused_files(turn, quirks.attachments) for turn in request.turns)
+    shown = shown_by_user(turns, of_results=not native, of_assistant=True)
+    writer = _Writer(quirks)
+    if request.instructions:
+        writer.say(quirks.system_role, request.instructions)
+    roles = _SYSTEM_ROLES.get(request.settings.system_as, quirks.system_role)
+    for is_system, run in groupby(spoken_turns(shown), lambda turn: turn.role is TurnRole.SYSTEM):
+        if is_system:
+            writer.say(roles, "\n\n".join(_texts(turn.content) for turn in run))
+            continue
+        for turn in run:
+            writer.write(turn)
+    return writer.messages
+
+
+_SYSTEM_ROLES: Final = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
+
+
+def _without_refused_files(turn: Turn, forms: AttachmentForms) -> Turn:
+    """The turn with a word in place of each file of a result that the server does not take: the model asked for it,
+    and can look for another way."""
+    if turn.role is not TurnRole.TOOL:
+        return turn
+    return replace(turn, content=tuple(_with_words(piece, forms) for piece in turn.content))
+
+
+def _with_words(piece: Piece, forms: AttachmentForms) -> Piece:
+    if not isinstance(piece, Result):
+        return piece
+    content = (
+        Text(f"[{one.media_type}, which cannot be shown]")
+        if isinstance(one, Attachment) and not forms.takes(one)
+        else one
+        for one in piece.content
+    )
+    return replace(piece, content=tuple(content))
+
+
+class _Writer:
+    """The messages of one request so far."""
+
+    def __init__(self, quirks: Quirks) -> None:
+        self.messages: list[Wire] = []
+        self._quirks = quirks
+
+    def say(self, role: str, text: str) -> None:
+        """Adds a message of text alone."""
+        if text:
+            self.messages.append({"role": role, "content": text})
+
+    def write(self, turn: MergedTurn) -> None:
+        """Adds the messages of a speaker, and of the results of the calls in them."""
+        if turn.role is TurnRole.USER:
+            self._user(turn)
+        elif turn.role is TurnRole.ASSISTANT:
+            self._assistant(turn)
+        order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
+        for result in sorted(turn.results, key=lambda result: order.get(result.call_id, len(order))):
+            self._result(result)
+
+    def _user(self, turn: MergedTurn) -> None:
+        content = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
+        if not content:
+            return
+        if self._quirks.answers_results and self.messages and self.messages[-1]["role"] == "tool":
+            self.say("assistant", _RESULTS_SEEN)
+        said = self._content(content)
+        if self._quirks.joins_users and self.messages and self.messages[-1]["role"] == "user":
+            said = _joined(self.messages.pop()["content"], said)
+        self.messages.append({"role": "user", "content": said})
+
+    def _assistant(self, turn: MergedTurn) -> None:
+        calls = [piece for piece in turn.content if isinstance(piece, Call)]
+        text = _said(turn.turns)
+        if not (text or calls):
+            return  # servers refuse a message of the assistant without both, and reasoning alone is none
+        carried = joined_items(piece.item for piece in turn.content if isinstance(piece, Reasoning))
+        back = sent_back(carried, self._quirks.reasoning_back)
+        text = back.opening + text
+        content: str | list[Wire] | None = text or self._quirks.empty_content
+        if back.parts:
+            content = [*back.parts, *([{"type": "text", "text": text}] if text else [])]
+        message: Wire = {"role": "assistant", "content": content, **back.fields}
+        if calls:
+            self._fill(message)
+            message["tool_calls"] = self._calls(calls, turn.content, carried)
+        self.messages.append(message)
+
+    def _fill(self, message: Wire) -> None:
+        """Adds the empty reasoning that DeepSeek requires (docs/wires/chat-completions.md#sending-reasoning-back)."""
+        name = self._quirks.filled_reasoning
+        if name and self._quirks.reasoning_back is not ReasoningBack.OFF:
+            message.setdefault(name, "")
+
+    def _calls(self, calls: Sequence[Call], content: Sequence[Piece], carried: CarriedMessage) -> list[Wire]:
+        extras = _extras(calls, content, carried)
+        if self._quirks.fills_signatures and not extras:
+            extras = {calls[0].call_id: _NO_SIGNATURE}
+        return [_call(call, extras.get(call.call_id)) for call in calls]
+
+    def _result(self, result: Result) -> None:
+        name = {"name": result.name} if self._quirks.names_results else {}
+        content = [Text(FAILED if result.content else FAILED_SILENTLY), *result.content] if result.is_error else None
+        content = content or list(result.content)
+        self.messages.append(
+            {"role": "tool", "tool_call_id": result.call_id, **name, "content": self._content(content) or NO_OUTPUT}
+        )
+
+    def _content(self, pieces: Sequence[ResultContent]) -> str | list[Wire]:
+        """A string if a string can hold it."""
+        texts = [piece.value for piece in pieces if isinstance(piece, Text)]
+        if len(texts) == len(pieces):
+            return joined_texts(texts)
+        return [
+            {"type": "text", "text": piece.value} if isinstance(piece, Text) else self._quirks.attachments.write(piece)
+            for piece in pieces
+        ]
+
+
+def _joined(first: str | list[Wire], second: str | list[Wire]) -> str | list[Wire]:
+    """Two contents as one."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [
+        part
+        for content in (first, second)
+        for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    ]
+
+
+def _texts(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
+
+
+def _said(turns: Iterable[Turn]) -> str:
+    """What the assistant said: the pieces of one text as they came, texts that something stands between on lines of
+    their own."""
+    runs = (
+        "".join(piece.value for piece in run if isinstance(piece, Text))
+        for turn in turns
+        for is_text, run in groupby(_visible(turn.content), lambda piece: isinstance(piece, Text))
+        if is_text
+    )
+    return joined_texts(runs)
+
+
+def _visible(pieces: Iterable[Piece]) -> Iterable[Piece]:
+    """The pieces without what goes back beside them: the two parts of a text around it are one text."""
+    return (piece for piece in pieces if not isinstance(piece, Reasoning))
+
+
+def _call(call: Call, extra: Mapping[str, object] | None) -> Wire:
+    function = {"name": call.name, "arguments": call_arguments(call).decode()}
+    carried = {"extra_content": dict(extra)} if extra else {}
+    return {"id": call.call_id, "type": "function", "function": function, **carried}
+
+
+def _extras(
+    calls: Sequence[Call], content: Sequence[Piece], carried: CarriedMessage
+) -> dict[str, Mapping[str, object]]:
+    """What each call takes back, by the id that is sent.
+
+    An item knows the server's own id. If that had to be changed on the way, the call is meant whose id was made of it,
+    else the next call behind the item, which is where it stood in the answer.
+    """
+    ids = [call.call_id for call in calls]
+    extras: dict[str, Mapping[str, object]] = {}
+    for index, piece in enumerate(content):
+        call_id = piece.item.get("toolCallId") if isinstance(piece, Reasoning) else None
+        if not isinstance(call_id, str) or call_id not in carried.extra_of_calls:
+            continue
+        made_of_it = (one for one in ids if one.startswith(f"{call_id}_"))
+        following = (later.call_id for later in content[index:] if isinstance(later, Call))
+        meant = call_id if call_id in ids else next(made_of_it, None) or next(following, None)
+        if meant is not None:
+            extras.setdefault(meant, carried.extra_of_calls[call_id])
+    return extras
+
+
+# ---- tools ----
+# Writes the tools of a request and their choice (docs/wires/chat-completions.md#tools-and-schemas).
+
+
+def tool_fields(request: ChatRequest, quirks: Quirks, *, has_calls: bool) -> Wire:
+    """The fields of a body that say which tools there are.
+
+    `strict` is never sent: many servers refuse it, and schemas of tools do not keep to what it demands.
+
+    Args:
+        request: The request.
+        quirks: What the server takes.
+        has_calls: Whether the conversation holds calls.
+    """
+    if not request.tools:
+        return {"tools": []} if quirks.lists_no_tools and has_calls else {}
+    fields: Wire = {"tools": [_tool(tool, quirks) for tool in request.tools], **quirks.tool_fields}
+    if request.tool_mode is ToolMode.REQUIRED and quirks.required:
+        fields["tool_choice"] = quirks.required
+    return fields
+
+
+def _tool(tool: Tool, quirks: Quirks) -> Wire:
+    schema = tool.input_schema or {}
+    function: Wire = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    function["parameters"] = schema if quirks.normalize_schema is None else quirks.normalize_schema(schema)
+    return {"type": "function", "function": function}
+
+
+# ---- options ----
+# What a caller may choose for a request, under whatever name, as fields of a body.
+
+_LIMIT: Final = "limit"
+_EFFORT: Final = "effort"
+
+_NAMES: Final = {
+    "maxTokens": _LIMIT,
+    "max_tokens": _LIMIT,
+    "max_completion_tokens": _LIMIT,
+    "max_output_tokens": _LIMIT,
+    "maxOutputTokens": _LIMIT,
+    "reasoning_effort": _EFFORT,
+    "reasoningEffort": _EFFORT,
+    "topP": "top_p",
+    "topK": "top_k",
+    "presencePenalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+    "parallelToolCalls": "parallel_tool_calls",
+    "stopSequences": "stop",
+    "stop_sequences": "stop",
+    "responseFormat": "response_format",
+}
+"""Options in the words of other protocols and SDKs; all others are sent as they are."""
+
+_NOT_OPTIONS: Final = frozenset(
+    {"model", "messages", "stream", "stream_options", "tools", "tool_choice", "store"}
+    | {"prompt", "input", "instructions", "previous_response_id"}
+)
+"""Fields that no option of a caller replaces: the request and the settings of its owner say them."""
+
+
+class ChosenOptions(NamedTuple):
+    """What was chosen.
+
+    Attributes:
+        fields: Fields of the body.
+        limit: The most tokens of the answer, or None.
+        effort: The reasoning effort, or None.
+    """
+
+    fields: Wire
+    limit: Any
+    effort: str | None
+
+
+_WIRE: Final = "chat-completions"
+_KNOWN: Final = frozenset(_NAMES) | {
+    "frequency_penalty",
+    "logit_bias",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "safety_identifier",
+    "seed",
+    "stop",
+    "temperature",
+    "top_p",
+    "user",
+} - {"topK"}
+"""The options of other wires that mean the same here."""
+
+
+def options_of(request: ChatRequest) -> ChosenOptions:
+    """Reads the options of a request, which may have come in over another wire."""
+    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
+
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    if asked.schema is None:
+        return {"response_format": {"type": "json_object"}}
+    strict = {} if asked.is_strict is None else {"strict": asked.is_strict}
+    schema = {"name": asked.name, "schema": dict(asked.schema), **strict}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def read_options(options: Mapping[str, Any]) -> ChosenOptions:
+    """Reads the options of a request."""
+    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _NOT_OPTIONS}
+    limit, effort = named.pop(_LIMIT, None), named.pop(_EFFORT, None)
+    reasoning = named.get("reasoning")
+    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
+        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
+    return ChosenOptions(named, limit, effort if isinstance(effort, str) and effort else None)
+
+
+# ---- cache marks ----
+# Marks the parts of a body up to which a prompt is cached; source: docs/wires/chat-completions.md#prompt-caching.
+#
+# Anthropic's models cache nothing that is not marked, also behind OpenRouter and LiteLLM. They take at most four
+# marks.
+
+_MARK: Final = {"cache_control": {"type": "ephemeral"}}
+
+
+def mark_for_cache(body: Mapping[str, Any], marks: CacheMarks) -> dict[str, Any]:
+    """The body with its marks: behind the system message, the last tool and the last text, or the last text alone."""
+    return _MARKED[marks](dict(body))
+
+
+def _all(body: dict[str, Any]) -> dict[str, Any]:
+    if body.get("tools"):
+        *before, last = body["tools"]
+        body["tools"] = [*before, {**last, **_MARK}]
+    messages = list(body["messages"])
+    if messages and messages[0]["role"] in {"system", "developer"}:
+        messages[0] = _marked(messages[0]) or messages[0]
+    return _last({**body, "messages": messages})
+
+
+def _last(body: dict[str, Any]) -> dict[str, Any]:
+    messages = list(body["messages"])
+    for index in range(len(messages) - 1, -1, -1):
+        marked = _marked(messages[index])
+        if marked is not None:
+            messages[index] = marked
+            break
+    return {**body, "messages": messages}
+
+
+def _marked(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The message with a mark on its last text, which only a part can carry; None for a message without text."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
+    if not isinstance(parts, list):
+        return None
+    place = next((index for index in range(len(parts) - 1, -1, -1) if parts[index]["type"] == "text"), None)
+    if place is None:
+        return None
+    return {**message, "content": [*parts[:place], {**parts[place], **_MARK}, *parts[place + 1 :]]}
+
+
+_MARKED: Final[Mapping[CacheMarks, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    CacheMarks.NONE: lambda body: body,
+    CacheMarks.ALL: _all,
+    CacheMarks.LAST: _last,
+}
+
+
+# ---- write request ----
 
 PATH: Final = "/chat/completions"
 
