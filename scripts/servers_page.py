@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tried_table import row, tried_table
 
-from partstream.protocols.chat_completions.quirks import Quirks
-from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
-from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS
+from partstream.protocols.chat_completions.models import SERVER_QUIRKS, Quirks, ReasoningBack
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import PROTOCOLS, spoken_at
 

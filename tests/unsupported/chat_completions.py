@@ -9,7 +9,7 @@ from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.texts import joined_texts
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.chat_completions.quirks import Quirks
+from partstream.protocols.chat_completions.models import Quirks
 from partstream.protocols.chat_completions.read_response import read_usage
 from partstream.protocols.chat_completions.write_request import NO_OUTPUT, read_options
 from partstream.protocols.chat_completions.write_response import annotation_of, finish_word, picture_address

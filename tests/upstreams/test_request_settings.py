@@ -26,13 +26,13 @@ from partstream.protocols.anthropic_messages.settings import (
     ThinkingAs,
     ThinkingDisplay,
 )
-from partstream.protocols.chat_completions.efforts import EffortAs
-from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
-from partstream.protocols.chat_completions.settings import (
+from partstream.protocols.chat_completions.models import (
     CacheControl,
     ChatCompletionsSettings,
+    EffortAs,
     EmptyContent,
     MaxTokensField,
+    ReasoningBack,
 )
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.ollama.settings import OllamaSettings

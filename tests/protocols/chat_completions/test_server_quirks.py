@@ -11,11 +11,18 @@ from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions import SPOKEN_AT
-from partstream.protocols.chat_completions.efforts import CHOSEN_EFFORTS, EffortAs
-from partstream.protocols.chat_completions.quirks import Quirks
-from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
-from partstream.protocols.chat_completions.server_quirks import MODEL_QUIRKS, SERVER_QUIRKS, quirks_of
-from partstream.protocols.chat_completions.settings import SERVERS, CacheControl, ChatCompletionsSettings
+from partstream.protocols.chat_completions.models import (
+    CHOSEN_EFFORTS,
+    MODEL_QUIRKS,
+    SERVER_QUIRKS,
+    SERVERS,
+    CacheControl,
+    ChatCompletionsSettings,
+    EffortAs,
+    Quirks,
+    ReasoningBack,
+    quirks_of,
+)
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 

@@ -18,12 +18,13 @@ from partstream import ChatMessage, TextPart, ThinkingPart, Tool, ToolMode, Tool
 from partstream.conversation.carried import Carried
 from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS, quirks_of
-from partstream.protocols.chat_completions.settings import (
+from partstream.protocols.chat_completions.models import (
     OWN_SETTINGS,
+    SERVER_QUIRKS,
     ChatCompletionsSettings,
     EmptyContent,
     MaxTokensField,
+    quirks_of,
 )
 from partstream.protocols.chat_completions.write_request import PATH
 from partstream.settings.errors import ConfigurationError

@@ -1,6 +1,6 @@
 """Writes a request as the body of Chat Completions; `partstream.conversation` has prepared it.
 
-What differs between servers is a table, :mod:`partstream.protocols.chat_completions.server_quirks`. A server that
+What differs between servers is a table, :mod:`partstream.protocols.chat_completions.models`. A server that
 nobody knows gets the smallest body: model, messages, tools, what makes it stream with usage, and what somebody set.
 """
 
@@ -20,12 +20,15 @@ from partstream.conversation.turns import Attachment, Call, Reasoning, Result, T
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.messages import ToolMode
 from partstream.protocols.chat_completions.errors import ERRORS
+from partstream.protocols.chat_completions.models import (
+    CacheMarks,
+    ChatCompletionsSettings,
+    ReasoningBack,
+    quirks_of,
+    sent_back,
+)
 from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT
 from partstream.protocols.chat_completions.provider_state import joined_items
-from partstream.protocols.chat_completions.quirks import CacheMarks
-from partstream.protocols.chat_completions.reasoning_back import ReasoningBack, sent_back
-from partstream.protocols.chat_completions.server_quirks import quirks_of
-from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
@@ -39,9 +42,8 @@ if TYPE_CHECKING:
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
     from partstream.messages import Tool
-    from partstream.protocols.chat_completions.attachments import AttachmentForms, Wire
+    from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
     from partstream.protocols.chat_completions.provider_state import CarriedMessage
-    from partstream.protocols.chat_completions.quirks import Quirks
     from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
 
