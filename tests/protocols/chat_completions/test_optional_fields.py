@@ -6,8 +6,7 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.chat_completions.errors import ERRORS
-from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT, OPTIONAL_FIELDS
+from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT, OPTIONAL_FIELDS
 from partstream.protocols.errors import read_error_body
 from partstream.protocols.serve import WireRequest
 

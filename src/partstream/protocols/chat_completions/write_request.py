@@ -19,7 +19,7 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.messages import ToolMode
-from partstream.protocols.chat_completions.errors import ERRORS
+from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.models import (
     CacheMarks,
     ChatCompletionsSettings,
@@ -27,7 +27,6 @@ from partstream.protocols.chat_completions.models import (
     quirks_of,
     sent_back,
 )
-from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT
 from partstream.protocols.chat_completions.provider_state import joined_items
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec

@@ -17,9 +17,9 @@ from partstream.conversation.media import URI_LIST, MediaKind, data_url, read_me
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
+from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.written_chunks import ASSISTANT, PendingChunks, WrittenCalls
 from partstream.protocols.chat_completions.written_document import write_document
-from partstream.protocols.chat_completions.written_errors import error_document, error_event
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import common_reply
