@@ -11,10 +11,15 @@ from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.chat_completions.models import Quirks
 from partstream.protocols.chat_completions.read_response import read_usage
+from partstream.protocols.chat_completions.serve import (
+    WrittenCalls,
+    WrittenState,
+    annotation_of,
+    finish_word,
+    picture_address,
+    written_usage,
+)
 from partstream.protocols.chat_completions.write_request import NO_OUTPUT, read_options
-from partstream.protocols.chat_completions.write_response import annotation_of, finish_word, picture_address
-from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
-from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.failures import said_in_stream
 from partstream.usage import FinishReason, UnifiedFinishReason

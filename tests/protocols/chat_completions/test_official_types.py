@@ -9,8 +9,7 @@ from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallP
 from partstream.conversation.media import URI_LIST
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
-from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE
-from partstream.protocols.chat_completions.written_document import write_document
+from partstream.protocols.chat_completions.serve import WRITE_RESPONSE, write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from protocols.answers import answers
 

@@ -14,7 +14,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.outputs import InboundRequest
 from partstream.protocols.chat_completions.provider_state import sealed_entry
-from partstream.protocols.chat_completions.read_request import READ_REQUEST
+from partstream.protocols.chat_completions.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system

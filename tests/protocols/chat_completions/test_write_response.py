@@ -13,9 +13,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamFailureError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.chat_completions.provider_state import read_sealed
-from partstream.protocols.chat_completions.read_request import READ_REQUEST
-from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE, frame
-from partstream.protocols.chat_completions.written_document import write_document
+from partstream.protocols.chat_completions.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
