@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freshness.facts import Fact, Wire
-from partstream.protocols.anthropic_messages.finish import WORDS
-from partstream.protocols.anthropic_messages.message import BLOCKS, DELTAS
-from partstream.protocols.anthropic_messages.read_response import EVENTS
+from partstream.protocols.anthropic_messages.read_response import BLOCKS, DELTAS, EVENTS, WORDS
 
 __all__ = ["WIRE"]
 

@@ -11,17 +11,23 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 
 from __future__ import annotations
 
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.json_codec import make_event_decoder
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.anthropic_messages.document import events_of
-from partstream.protocols.anthropic_messages.envelope import Envelope
+from partstream.numbers import as_count
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import TextPart, text_part, thinking_part
+from partstream.protocols.anthropic_messages.blocks import Block, Blocks, Channel
+from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, block_item, container_item
+from partstream.protocols.anthropic_messages.carried_state import CarriedState
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.finish import PAUSED, StopReason
-from partstream.protocols.anthropic_messages.message import Message
-from partstream.protocols.anthropic_messages.short_way import FREQUENT
-from partstream.protocols.anthropic_messages.usage import ReportedUsage
+from partstream.protocols.anthropic_messages.held_outputs import PendingOutputs
+from partstream.protocols.anthropic_messages.raw_content import raw_block
+from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
+from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
@@ -31,20 +37,745 @@ from partstream.protocols.read_response import (
     LifecycleState,
     Wire,
     applied_edits,
+    identifier,
     index,
+    make_chunk_template,
     mapping,
     objects,
     shown,
+    text,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-    from partstream.outputs import FastPath
-    from partstream.usage import Usage
+    from partstream.errors import ToolArgumentsError
+    from partstream.outputs import CitationMode, FastPath
 
-__all__ = ["EVENTS", "READ_RESPONSE", "MessagesStream", "claims"]
+
+# ---- document ----
+# Turns the document that a server sends in place of a stream into events.
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The events that say what a document says: a message whose content has come whole, or an error."""
+    if document.get("type") == "message" or ("content" in document and "role" in document):
+        return ({"type": "message_start", "message": document}, {"type": "message_stop"})
+    if document.get("type") == "error" or not document.get("error"):
+        return (document,)
+    return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
+
+
+# ---- envelope ----
+# What the events of an answer say about the answer as a whole.
+
+_METADATA: Final = "anthropic"
+"""The name that the AI SDK has for the facts of this wire."""
+
+
+class Envelope:
+    """Who answers, under which id, and where the server's tools ran.
+
+    Attributes:
+        response_id: The server's id of the message, or None. Of several after pauses, the last.
+        model: The server's name of the model that answers, or None.
+        container: The container of the server's tools, whose id the next request repeats; empty without one.
+    """
+
+    __slots__ = ("_earlier_edits", "_edits", "_is_begun", "container", "model", "response_id")
+
+    def __init__(self) -> None:
+        self.response_id: str | None = None
+        self.model: str | None = None
+        self.container: Wire = {}
+        self._is_begun = False
+        self._edits: list[Wire] = []
+        self._earlier_edits: list[Wire] = []
+
+    def begin(self, message: Wire, *, is_empty: bool) -> bool | UpstreamProtocolError:
+        """Takes the message of a `message_start`.
+
+        Args:
+            message: The message.
+            is_empty: Whether no block has come yet.
+
+        Returns:
+            Whether the message begins with it: LiteLLM sends it twice, with the same id. The error, where
+            another message begins in the middle of one.
+        """
+        given = identifier(message, "id")
+        if self._is_begun:
+            if given in (None, self.response_id):
+                return False
+            if not is_empty:
+                return UpstreamProtocolError(
+                    event_type="message_start", field="message.id", got=repr(given), expected=repr(self.response_id)
+                )
+        self._is_begun = True
+        self.response_id = given or self.response_id
+        self.model = identifier(message, "model") or self.model
+        self.container = mapping(message, "container") or self.container
+        self._earlier_edits += self._edits
+        self._edits = objects(mapping(message, "context_management"), "applied_edits")
+        return True
+
+    def pause(self) -> None:
+        """Another message may go on with the answer."""
+        self._is_begun = False
+
+    def say(self, event: Wire) -> None:
+        """Takes a `message_delta`."""
+        self.container = mapping(mapping(event, "delta"), "container") or self.container
+        self._edits = objects(mapping(event, "context_management"), "applied_edits") or self._edits
+
+    def metadata(self, stop: StopReason, *, was_compacted: bool) -> Mapping[str, Any]:
+        """The server's other facts about the answer, in the words of the AI SDK."""
+        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
+        edits += [{"type": "compaction"}] if was_compacted else []
+        facts = {
+            "contextManagement": {"appliedEdits": edits} if edits else None,
+            "container": _renamed(self.container) or None,
+            "stopSequence": stop.sequence,
+            "stopDetails": _renamed(stop.details) or None,
+        }
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        return {_METADATA: known} if known else {}
+
+
+def _renamed(facts: Wire) -> Wire:
+    """Facts under names in camel case, as the AI SDK writes them: `cleared_tool_uses` is `clearedToolUses`."""
+    return {_camel(name): value for name, value in facts.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+# ---- citations ----
+# Reads citations (docs/wires/anthropic-messages.md#citations); :mod:`partstream.protocols.citations` renders them.
+
+_PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", "search_result_index")
+"""The fields that tell two citations of one document apart, by kind."""
+
+
+def citation_of(citation: Wire) -> Citation:
+    """The source that a citation names.
+
+    Its places are those in the source, not in the answer, so they are not handed on.
+    """
+    source = identifier(citation, "source")
+    is_address = source is not None and source.startswith(("http://", "https://"))
+    return Citation(
+        url=identifier(citation, "url") or (source if is_address else None),
+        title=identifier(citation, "title") or identifier(citation, "document_title"),
+        name=f"citation:{identifier(citation, 'type') or 'unknown'}",
+        data=citation,
+        source_id=source or identifier(citation, "file_id") or _document(citation),
+        filename=identifier(citation, "document_title"),
+        cited_text=identifier(citation, "cited_text"),
+    )
+
+
+def key_of(citation: Wire, block: object) -> Hashable:
+    """The key by which a citation of a block is known again."""
+    places: list[Any] = [index(citation, name) for name in (*_PLACES, "document_index")]
+    return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
+
+
+def _document(citation: Wire) -> str | None:
+    number = index(citation, "document_index")
+    return None if number is None else f"document {number}"
+
+
+# ---- texts ----
+# Reads the text of an answer and its citations.
+
+
+class Texts:
+    """The text blocks of one answer.
+
+    Args:
+        citations: How sources are shown.
+        state: What must be handed out before a text.
+
+    Attributes:
+        said: The last few thousand characters of the answer.
+    """
+
+    __slots__ = ("_citations", "_state", "said")
+
+    def __init__(self, citations: CitationMode, state: CarriedState) -> None:
+        self.said = RecentText()
+        self._citations = Citations(citations)
+        self._state = state
+
+    def started(self, block: Block, outputs: list[StreamOutput]) -> None:
+        """Takes the text and the citations that a block begins with."""
+        block.citations += objects(block.wire, "citations")
+        self.delta(block, block.wire, outputs)
+
+    def delta(self, block: Block, delta: Wire, outputs: list[StreamOutput]) -> None:
+        """Takes a piece of text."""
+        if piece := text(delta, "text"):
+            self._state.hand_out(outputs)
+            block.add(piece)
+            outputs.append(text_part(piece))
+
+    def citation(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
+        """Takes a citation. Anthropic sends it before the text that it belongs to: recording anthropic-web-search-tool,
+        so it is shown when the block closes."""
+        if citation := mapping(delta, "citation"):
+            block.citations.append(citation)
+
+    def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
+        """Shows the sources of a block."""
+        block.fold()
+        for citation in block.citations:
+            rendered = self._citations.render(citation_of(citation), self.said, key_of(citation, block))
+            for output in rendered:
+                if isinstance(output, TextPart):
+                    self.said.add(output.value)
+            outputs += rendered
+
+    def end(self, outputs: list[StreamOutput]) -> None:
+        """Shows the sources that stand at the end of the answer."""
+        outputs += self._citations.at_end()
+
+
+# ---- thinking ----
+# Reads the thinking of an answer, and keeps its blocks as they came.
+
+
+class Thinking:
+    """The thinking blocks of one answer.
+
+    Args:
+        mode: What becomes of thinking.
+        state: Takes the blocks that the server may want back.
+
+    Attributes:
+        is_shown: Whether thinking is shown at all.
+    """
+
+    __slots__ = ("_state", "is_shown")
+
+    def __init__(self, mode: ThinkingMode, state: CarriedState) -> None:
+        self.is_shown = mode is not ThinkingMode.OFF
+        self._state = state
+
+    def started(self, block: Block, outputs: list[StreamOutput]) -> None:
+        """Takes the thinking that a block begins with."""
+        self.delta(block, block.wire, outputs)
+        self.signature(block, block.wire, outputs)
+
+    def delta(self, block: Block, delta: Wire, outputs: list[StreamOutput]) -> None:
+        """Takes a piece of thinking."""
+        if piece := text(delta, "thinking"):
+            self._state.hand_out(outputs)
+            block.add(piece)
+            if self.is_shown:
+                outputs.append(thinking_part(piece))
+
+    def signature(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
+        """Takes a signature: it replaces the one before it (docs/wires/anthropic-messages.md#blocks)."""
+        if signature := text(delta, "signature"):
+            block.fields["signature"] = signature
+
+    def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
+        """Keeps a block, also one without a text or without a signature: some servers want those back."""
+        if (raw := raw_block(block)) is not None:
+            self._state.add(block_item(raw), outputs)
+
+
+# ---- short way ----
+# The short way of the events that come by the thousand: a piece of text, of thinking, or of one call's arguments.
+#
+# docs/decisions/0006-the-sink.md tells how it works. A sink takes a delta only if the long way would do nothing else
+# with it: one of the same kind, for the same block.
+
+_DELTA: Final = "content_block_delta"
+
+FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {_DELTA: {}}
+"""The event that comes by the thousand; its sink takes the bytes."""
+
+_decode = make_event_decoder("type", _DELTA, {"index": "index", "delta": "delta"})
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+}
+"""The kinds of deltas that have a short way, and the field of each that holds the piece."""
+
+
+class DeltaFastPath:
+    """Offers a sink for more of what a delta brought.
+
+    Args:
+        shows_thinking: Whether thinking becomes parts.
+    """
+
+    __slots__ = ("_parts", "_sinks")
+
+    def __init__(self, *, shows_thinking: bool) -> None:
+        self._parts: Mapping[str, Callable[[str], StreamOutput] | None] = {
+            "text_delta": text_part,
+            "thinking_delta": thinking_part if shows_thinking else None,
+            "input_json_delta": None,
+        }
+        self._sinks: dict[str, tuple[Block, FastPath]] = {}
+
+    def for_more(self, kind: str, place: int | None, block: Block) -> FastPath | None:
+        """The sink for more deltas of a kind at an index, which go to an open block; None where there is none."""
+        if kind not in _FIELDS or place is None:
+            return None
+        known = self._sinks.get(kind)
+        if known is not None and known[0] is block:
+            return known[1]
+        sink = self._make(kind, place, block)
+        self._sinks[kind] = block, sink
+        return sink
+
+    def _make(self, kind: str, place: int, block: Block) -> FastPath:
+        field, part = _FIELDS[kind], self._parts[kind]
+        read, learn = make_chunk_template(field)
+        piece_of = partial(_piece_of, kind, field, place)
+        pieces, fold, add = block.pieces, block.fold, block.pieces.append
+
+        def sink(data: bytes, outputs: list[StreamOutput]) -> bool:
+            piece = read(data)
+            if piece is None:
+                piece = piece_of(_decode(data))
+                if piece is None:
+                    return False
+                learn(data, piece)
+            if not piece:
+                return True
+            add(piece)
+            if len(pieces) >= FOLD_AT:
+                fold()
+            if part is not None:
+                outputs.append(part(piece))
+            return True
+
+        return sink
+
+
+def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
+    """The piece in a delta of a kind at an index; None for any other, which needs the long way.
+
+    Raises:
+        TypeError: The delta is of another form; also a KeyError.
+    """
+    delta = event.delta
+    if type(event.index) is not int or event.index != place or delta["type"] != kind:
+        return None
+    piece = delta[field]
+    return piece if type(piece) is str else None
+
+
+# ---- message ----
+# The message of an answer: which handler each kind of block and of delta has.
+
+_UNTYPED: Final = "a block without a type"
+
+
+class Message:
+    """The message of one answer.
+
+    Args:
+        options: How it is rendered.
+
+    Attributes:
+        texts: Its text.
+        thinking: Its thinking.
+        calls: Its calls.
+        state: What the server wants back of it.
+        held: What waits behind a call.
+        was_compacted: Whether the server has summarised the conversation.
+        other_model: The model that went on with the answer of another one, or None.
+    """
+
+    __slots__ = ("_blocks", "_short_way", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.held = PendingOutputs()
+        self.state = CarriedState(options.thinking)
+        self.texts = Texts(options.citations, self.state)
+        self.thinking = Thinking(options.thinking, self.state)
+        self.calls = ToolCalls(options.call_id_prefix, self.state, self.held)
+        self.was_compacted = False
+        self.other_model: str | None = None
+        self._blocks = Blocks()
+        self._short_way = DeltaFastPath(shows_thinking=self.thinking.is_shown)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no block has begun."""
+        return not self._blocks.all
+
+    @property
+    def ran_tools(self) -> bool:
+        """Whether the server has run tools of its own: its tokens are those of several calls of the model then."""
+        return any(block.type != TOOL_USE and block.type.endswith(TOOL_USE) for block in self._blocks.all)
+
+    @property
+    def content(self) -> list[Wire]:
+        """All its blocks, as the server would take them back."""
+        return [raw for block in self._blocks.all if (raw := raw_block(block)) is not None]
+
+    def start(self, place: int | None, wire: Wire, outputs: _Outputs) -> None:
+        """Opens a block; one that does not say what it is opens none, and its deltas say what they are."""
+        kind = identifier(wire, "type")
+        if kind is None:
+            self.held.before(outputs).append(Unmapped(_UNTYPED, wire))
+            return
+        row = BLOCKS.get(kind, _OTHER_BLOCK)
+        if row.channel is not Channel.THINKING:
+            self._close_all(self._blocks.close_unsigned(), outputs)
+        block = self._open(place, row.channel, wire)
+        row.started(self, block, self.held.before(outputs))
+        if not self.held.has_calls:  # another model goes on, and what waits behind void calls waits no longer
+            self.held.release(outputs)
+
+    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> FastPath | None:
+        """Adds to a block, and offers the short way for more of the same.
+
+        The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of
+        text, and claude-code-router into blocks that are closed.
+        """
+        kind = text(delta, "type")
+        row = DELTAS.get(kind)
+        if row is None:
+            self.held.before(outputs).append(Unmapped(f"delta:{kind or 'without a type'}", delta))
+            return None
+        block = self._blocks.find(place, row.channel)
+        if block is None:
+            if not delta.get(row.field):  # LiteLLM in front of vLLM sends empty arguments in place of text
+                return None
+            block = self._open(place, row.channel, {})
+        if row.channel is Channel.TEXT:
+            self._close_all(self._blocks.close_unsigned(), outputs)
+        target = self.held.before(outputs)
+        row.read(self, block, delta, target)
+        return self._short_way.for_more(kind, place, block) if target is outputs else None
+
+    def stop(self, place: int | None, outputs: _Outputs) -> None:
+        """Closes what is open at an index."""
+        self._close_all(self._blocks.close(place), outputs)
+
+    def whole(self, wires: list[Wire], outputs: _Outputs) -> None:
+        """Takes whole blocks: of a document, or (docs/wires/anthropic-messages.md#blocks-in-message_start)."""
+        for place, wire in enumerate(wires):
+            self.start(place, wire, outputs)
+            self.stop(place, outputs)
+
+    def close(self, outputs: _Outputs) -> None:
+        """Closes open blocks: llama.cpp closes none before the end (docs/wires/anthropic-messages.md#servers)."""
+        self._close_all(self._blocks.close_all(), outputs)
+
+    def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
+        """Hands out what waits.
+
+        Args:
+            container: The container of the server's tools, or nothing.
+            outputs: Where all that is left goes.
+            is_cut: Whether a limit or a filter ended the answer: then half a call is no error.
+
+        Returns:
+            The error of a call that is not whole.
+        """
+        self.close(outputs)
+        waiting = self.held.before(outputs)
+        if is_cut:
+            self.calls.count_halves(waiting)
+        if container:
+            self.state.add(container_item(container), waiting)
+        self.texts.end(waiting)
+        self.state.hand_out(waiting)
+        self.held.release(outputs)
+        return None if is_cut else self.calls.error
+
+    def abandon(self, outputs: _Outputs) -> None:
+        """Hands out what waits of an answer that broke, but no call: it cannot be gone on with."""
+        self.held.drop_calls()
+        self.held.release(outputs)
+
+    def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
+        block = Block(channel, wire, self.texts.said if channel is Channel.TEXT else None)
+        self._blocks.open(place, block)
+        return block
+
+    def _close_all(self, blocks: Iterable[Block], outputs: _Outputs) -> None:
+        for block in blocks:
+            before = self.held.before(outputs)
+            match block.channel:
+                case Channel.TEXT:
+                    self.texts.closed(block, before)
+                case Channel.THINKING:
+                    self.thinking.closed(block, before)
+                case Channel.INPUT:
+                    self.calls.closed(block, before)
+                case Channel.COMPACTION:
+                    raw = raw_block(block) or {}
+                    self.was_compacted |= any(raw.get(name) for name in ("content", "encrypted_content"))
+                    self.calls.kept(block, before)
+                case Channel.NOTHING:
+                    self.calls.kept(block, before)
+
+
+def _message_nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
+    """Opens a block that says nothing before it is closed."""
+
+
+def _summary(_message: Message, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    """Takes what the server made of the conversation; null where it could not."""
+    block.fields |= {name: value for name, value in delta.items() if name != "type"}
+
+
+def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
+    """Another model goes on: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
+    message.other_model = identifier(mapping(block.wire, "to"), "model") or message.other_model
+    message.held.drop_calls()
+
+
+class BlockRow(NamedTuple):
+    """What streams into a kind of block, and the handler of its first state."""
+
+    channel: Channel
+    started: Callable[[Message, Block, _Outputs], None]
+
+
+_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _message_nothing)
+"""Calls of the server's tools and their results, and kinds that nobody knows yet: never text, never a call for us."""
+
+BLOCKS: Final = {
+    "text": BlockRow(Channel.TEXT, lambda message, *rest: message.texts.started(*rest)),
+    "thinking": BlockRow(Channel.THINKING, lambda message, *rest: message.thinking.started(*rest)),
+    "compaction": BlockRow(Channel.COMPACTION, _message_nothing),
+    FALLBACK: BlockRow(Channel.NOTHING, _other_model),
+}
+"""Every kind of block of which something is done when it opens."""
+
+
+class DeltaRow(NamedTuple):
+    """The channel of a kind of delta, the field without which it says nothing, and its handler."""
+
+    channel: Channel
+    field: str
+    read: Callable[[Message, Block, Any, _Outputs], None]
+
+
+DELTAS: Final = {
+    "text_delta": DeltaRow(Channel.TEXT, "text", lambda message, *rest: message.texts.delta(*rest)),
+    "citations_delta": DeltaRow(Channel.TEXT, "citation", lambda message, *rest: message.texts.citation(*rest)),
+    "thinking_delta": DeltaRow(Channel.THINKING, "thinking", lambda message, *rest: message.thinking.delta(*rest)),
+    "signature_delta": DeltaRow(
+        Channel.THINKING, "signature", lambda message, *rest: message.thinking.signature(*rest)
+    ),
+    "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", lambda message, *rest: message.calls.delta(*rest)),
+    "compaction_delta": DeltaRow(Channel.COMPACTION, "content", _summary),
+}
+"""Every kind of delta that is understood."""
+
+
+# ---- finish ----
+# The meaning of `stop_reason` (docs/wires/anthropic-messages.md#stop-reasons), for answers with and without calls.
+
+PAUSED: Final = "pause_turn"
+"""The server's own tools have run as often as they may in one request: the answer goes on in the next."""
+
+WORDS: Final[Mapping[str, UnifiedFinishReason]] = MappingProxyType(
+    {
+        "end_turn": UnifiedFinishReason.STOP,
+        "tool_use": UnifiedFinishReason.TOOL_CALLS,
+        "stop_sequence": UnifiedFinishReason.STOP,
+        "max_tokens": UnifiedFinishReason.LENGTH,
+        "model_context_window_exceeded": UnifiedFinishReason.LENGTH,
+        "refusal": UnifiedFinishReason.CONTENT_FILTER,
+        PAUSED: UnifiedFinishReason.OTHER,
+        "compaction": UnifiedFinishReason.OTHER,
+        # Words of Chat Completions that gateways pass on.
+        "stop": UnifiedFinishReason.STOP,
+        "tool_calls": UnifiedFinishReason.TOOL_CALLS,
+        "length": UnifiedFinishReason.LENGTH,
+        "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+    }
+)
+"""The words, those of the documentation first."""
+
+_CUT: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
+_UNFINISHED: Final = frozenset({PAUSED, "compaction"})
+
+
+class StopReason:
+    """Why the model stopped.
+
+    Attributes:
+        word: The server's word, or None: Ollama leaves it out where it knows none.
+        sequence: The stop sequence that the model said, or None.
+        details: What a refusal says of itself; empty for other reasons.
+    """
+
+    __slots__ = ("details", "sequence", "word")
+
+    def __init__(self) -> None:
+        self.word: str | None = None
+        self.sequence: str | None = None
+        self.details: Wire = {}
+
+    def say(self, source: Any) -> None:
+        """Takes a message or the `delta` of a `message_delta`; null and `""` say nothing."""
+        self.word = identifier(source, "stop_reason") or self.word
+        self.sequence = identifier(source, "stop_sequence") or self.sequence
+        self.details = mapping(source, "stop_details") or self.details
+
+    @property
+    def unified(self) -> UnifiedFinishReason:
+        """The term for all providers, whatever the answer holds."""
+        if self.word is None:
+            return UnifiedFinishReason.STOP
+        return WORDS.get(self.word, UnifiedFinishReason.OTHER)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something stopped the model before it was done: a limit, a filter, or a pause."""
+        return self.unified in _CUT or self.word in _UNFINISHED
+
+    def outcome(self, *, has_calls: bool) -> Outcome:
+        """How the response ended, if it is whole.
+
+        Args:
+            has_calls: Whether calls were handed out: those are no pause, whatever the word is.
+        """
+        is_cut = self.unified in _CUT or (self.word in _UNFINISHED and not has_calls)
+        return Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
+
+    @property
+    def explanation(self) -> str | None:
+        """What the server says of a refusal, or None."""
+        return identifier(self.details, "explanation")
+
+    def reason(self, *, has_calls: bool) -> FinishReason:
+        """The finish reason of an answer.
+
+        Args:
+            has_calls: Whether calls were handed out: LiteLLM says `end_turn` with them.
+        """
+        unified = self.unified
+        if has_calls and unified not in _CUT:
+            unified = UnifiedFinishReason.TOOL_CALLS
+        elif unified is UnifiedFinishReason.TOOL_CALLS and not has_calls:
+            unified = UnifiedFinishReason.OTHER  # tools of the server wait, and no call is the client's
+        return FinishReason(unified, self.word)
+
+
+# ---- usage ----
+# Reads the tokens that servers report: the last known number counts (docs/wires/anthropic-messages.md#usage).
+
+_INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""The fields whose sum is the prompt: `input_tokens` alone is what follows the last mark of the cache."""
+
+_OF_THE_MODEL: Final = frozenset({"message", "fallback_message"})
+"""The kinds of `iterations` whose prompt is the conversation; others summarise it, or ask an adviser."""
+
+
+class ReportedUsage:
+    """The usage of one answer: of its message, or of several after pauses, each with numbers of its own."""
+
+    __slots__ = ("_before", "_first", "_raw")
+
+    def __init__(self) -> None:
+        self._before: list[Usage] = []
+        self._first: int | None = None
+        self._raw: dict[str, Any] = {}
+
+    def begin(self) -> None:
+        """Another message begins, whose numbers are added to those of the messages before it."""
+        if self._raw:
+            self._before.append(_read(self._raw, None))
+            self._raw, self._first = {}, None
+
+    def say(self, report: Any) -> None:
+        """Takes what stands in a field `usage`. Nothing is added up: the last number of each field counts.
+
+        A prompt of nothing behind a prompt of something says nothing: old versions of Ollama report it for what they
+        had in their cache. Of an answer that breaks, the numbers at its beginning are the least that it took.
+        """
+        if not isinstance(report, dict):
+            return
+        known = {name: value for name, value in report.items() if value is not None}
+        if _prompt(known) == 0 and _prompt(self._raw):
+            known = {name: value for name, value in known.items() if name not in _INPUT}
+        self._first = _prompt(known) if self._first is None else self._first
+        self._raw |= known
+
+    def value(self, *, ran_tools: bool) -> Usage | None:
+        """The usage, or None if none was reported.
+
+        Args:
+            ran_tools: Whether the server ran tools of its own between several calls of the model.
+        """
+        if not self._raw and not self._before:
+            return None
+        last = _read(self._raw, _context(self._raw, self._first, ran_tools=ran_tools))
+        return _sum([*self._before, last]) if self._before else last
+
+
+def _read(raw: Wire, context: int | None) -> Usage:
+    given, made = _prompt(raw), as_count(raw.get("output_tokens"))
+    return Usage(
+        given,
+        made,
+        None if given is None or made is None else given + made,
+        as_count(raw.get("cache_read_input_tokens")),
+        as_count(mapping(raw, "output_tokens_details").get("thinking_tokens")),
+        raw,
+        as_count(raw.get("cache_creation_input_tokens")),
+        context,
+    )
+
+
+def _context(raw: Wire, first: int | None, *, ran_tools: bool) -> int | None:
+    """The prompt of the last call of the model, where the total counts the prompts of several calls or of others.
+
+    None where that is the total. Without `iterations`, of several calls only the first prompt is known, the least that
+    the last can have: recording anthropic-code-execution-20250825.pptx-skill has 2,751 first, and 320,032 in all.
+    """
+    prompts = [_prompt(one) for one in objects(raw, "iterations") if text(one, "type") in _OF_THE_MODEL]
+    last = prompts[-1] if prompts else first if ran_tools else None
+    return None if last is None or last == _prompt(raw) else last
+
+
+def _prompt(raw: Wire) -> int | None:
+    counts = [count for name in _INPUT if (count := as_count(raw.get(name))) is not None]
+    return sum(counts) if counts else None
+
+
+def _sum(usages: list[Usage]) -> Usage:
+    """What several messages took; what fills the window is the prompt of the last."""
+    last = usages[-1]
+
+    def total(name: str) -> int | None:
+        counts = [count for one in usages if (count := getattr(one, name)) is not None]
+        return sum(counts) if counts else None
+
+    context = last.input_tokens if last.context_tokens is None else last.context_tokens
+    return Usage(
+        total("input_tokens"),
+        total("output_tokens"),
+        total("total_tokens"),
+        total("cached_tokens"),
+        total("reasoning_tokens"),
+        last.raw,
+        total("cache_write_tokens"),
+        context,
+    )
+
+
+# ---- read response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 
