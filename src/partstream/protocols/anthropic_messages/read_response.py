@@ -20,13 +20,18 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part
-from partstream.protocols.anthropic_messages.blocks import Block, Blocks, Channel
 from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, block_item, container_item
 from partstream.protocols.anthropic_messages.carried_state import CarriedState
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.held_outputs import PendingOutputs
-from partstream.protocols.anthropic_messages.raw_content import raw_block
-from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
+from partstream.protocols.anthropic_messages.tool_calls import (
+    TOOL_USE,
+    Block,
+    Blocks,
+    Channel,
+    PendingOutputs,
+    ToolCalls,
+    raw_block,
+)
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
