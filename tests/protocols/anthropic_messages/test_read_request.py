@@ -12,9 +12,8 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
+from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, sealed_text
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
-from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, sealed_text
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 

@@ -7,8 +7,7 @@ import pytest
 
 from partstream.outputs import CitationMode, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.anthropic_messages.carried_blocks import block_of
-from partstream.protocols.anthropic_messages.carried_state import MOST_BYTES
+from partstream.protocols.anthropic_messages.provider_state import MOST_BYTES, block_of
 from partstream.usage import Usage, usage_part
 from protocols.anthropic_messages.wire import (
     OMIT,

@@ -1,7 +1,7 @@
 """Reads what an assistant's message brings back: text, calls, and the blocks that a server wants back unchanged.
 
 A block that is neither text nor call becomes an item in the metadata of a thinking part, at its place
-(:mod:`partstream.protocols.anthropic_messages.carried_blocks`); state that we have sealed becomes what it was.
+(:mod:`partstream.protocols.anthropic_messages.provider_state`); state that we have sealed becomes what it was.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import TextPart, ToolCallPart, thinking_part
-from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
+from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
 from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_request import checked, described, optional_text, required_text, said
 

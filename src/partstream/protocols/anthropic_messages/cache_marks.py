@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.anthropic_messages.input_blocks import Wire
+    from partstream.protocols.anthropic_messages.provider_state import Wire
 
 __all__ = ["MARK", "mark_for_cache"]
 

@@ -16,8 +16,8 @@ from partstream.protocols.anthropic_messages.settings import ContextEditing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.anthropic_messages.input_blocks import Wire
     from partstream.protocols.anthropic_messages.model_table import Abilities
+    from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 
 __all__ = ["CLEAR_THINKING", "CLEAR_TOOL_USES", "COMPACT", "context_management", "without_thinking_edits"]

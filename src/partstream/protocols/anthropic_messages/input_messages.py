@@ -12,9 +12,16 @@ from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
 from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
-from partstream.protocols.anthropic_messages.carried_blocks import CONTAINER, ITEM_TYPE
-from partstream.protocols.anthropic_messages.input_blocks import input_blocks, result_block, text_blocks
-from partstream.protocols.anthropic_messages.returned_blocks import answer_blocks, paired, waits_for_server
+from partstream.protocols.anthropic_messages.provider_state import (
+    CONTAINER,
+    ITEM_TYPE,
+    answer_blocks,
+    input_blocks,
+    paired,
+    result_block,
+    text_blocks,
+    waits_for_server,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Turn
-    from partstream.protocols.anthropic_messages.input_blocks import Wire
+    from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.anthropic_messages.server_rules import ServerRules
 
 __all__ = ["CONTINUE", "NO_BEGINNING", "WrittenConversation", "write_conversation"]

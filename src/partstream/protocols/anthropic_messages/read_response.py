@@ -20,9 +20,8 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part
-from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, block_item, container_item
-from partstream.protocols.anthropic_messages.carried_state import CarriedState
 from partstream.protocols.anthropic_messages.errors import ERRORS
+from partstream.protocols.anthropic_messages.provider_state import FALLBACK, CarriedState, block_item, container_item
 from partstream.protocols.anthropic_messages.tool_calls import (
     TOOL_USE,
     Block,

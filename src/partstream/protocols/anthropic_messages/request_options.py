@@ -9,7 +9,7 @@ from partstream.protocols.options import AnswerFormat, options_for
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.protocols.anthropic_messages.input_blocks import Wire
+    from partstream.protocols.anthropic_messages.provider_state import Wire
 
 __all__ = ["ChosenOptions", "options_of", "read_options"]
 

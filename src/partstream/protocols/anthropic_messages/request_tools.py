@@ -11,7 +11,7 @@ from partstream.protocols.schemas import inlined
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.messages import Tool
-    from partstream.protocols.anthropic_messages.input_blocks import Wire
+    from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.schemas import Schema
 
 __all__ = ["input_schema", "tool_fields"]

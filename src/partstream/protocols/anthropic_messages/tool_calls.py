@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import ToolCallPart, tool_call_part
-from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
+from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
 from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.read_response import Wire, identifier, read_arguments, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.protocols.anthropic_messages.carried_state import CarriedState
+    from partstream.protocols.anthropic_messages.provider_state import CarriedState
     from partstream.protocols.citations import RecentText
 
 

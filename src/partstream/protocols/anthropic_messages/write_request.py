@@ -23,6 +23,7 @@ from partstream.protocols.anthropic_messages.keys import authorize, authorize_fo
 from partstream.protocols.anthropic_messages.model_table import abilities_of
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
+from partstream.protocols.anthropic_messages.provider_state import may_end
 from partstream.protocols.anthropic_messages.request_options import options_of
 from partstream.protocols.anthropic_messages.request_thinking import (
     ThinkingChoice,
@@ -32,7 +33,6 @@ from partstream.protocols.anthropic_messages.request_thinking import (
 )
 from partstream.protocols.anthropic_messages.request_tools import tool_fields
 from partstream.protocols.anthropic_messages.resume import resume
-from partstream.protocols.anthropic_messages.returned_blocks import may_end
 from partstream.protocols.anthropic_messages.server_rules import rules_of
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
 from partstream.protocols.options import with_extra_fields

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.outputs import Repeated
-from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
+from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """The state of thinking in an answer that is written: what the client has to send back.
 
-What a server of this wire gave (:mod:`partstream.protocols.anthropic_messages.carried_blocks`) stands in the block
+What a server of this wire gave (:mod:`partstream.protocols.anthropic_messages.provider_state`) stands in the block
 that it came in. Everything else, and what names the server that gave it, is sealed into the signature of the thinking
 that it belongs to, or into a redacted block.
 """
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from partstream.conversation.reasoning import ITEMS, usable_items
-from partstream.protocols.anthropic_messages.carried_blocks import (
+from partstream.protocols.anthropic_messages.provider_state import (
     block_of,
     block_of_sdk,
     container_of,
     fields_of_call,
+    sealed_text,
 )
-from partstream.protocols.anthropic_messages.sealed_state import sealed_text
 
 if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks

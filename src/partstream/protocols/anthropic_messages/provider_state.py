@@ -1,0 +1,432 @@
+"""What a server wants back of its answer: the shape of the items that carry blocks through the conversation.
+
+Thinking goes back verbatim, or is refused (docs/wires/anthropic-messages.md#thinking-that-goes-back); blocks of tools
+that the server ran itself go back in pairs or not at all. So an item holds the whole block as the server would take it,
+its fields in the order in which they came. The items of an answer lie, in order, in the metadata of its thinking
+(:data:`partstream.conversation.reasoning.ITEMS`), and come back in requests to the same upstream and model as the
+pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
+
+    {"type": "content-block", "block": {"type": "thinking", "thinking": TEXT, "signature": SIGNATURE}}
+    {"type": "content-block", "block": BLOCK}                        any other block but `text` and `tool_use`
+    {"type": "content-block", "toolCallId": ID, "fields": {...}}     what the `tool_use` block with this id, as the
+                                                                     server knows it, has beside id, name and input
+    {"type": "content-block", "container": {"id": ID}}               the container of the answer, whose id the next
+                                                                     request repeats; the last one counts
+
+What comes before the last block of the type `fallback` is another model's: its thinking and its client calls do not go
+back (docs/wires/anthropic-messages.md#fallback-models).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+
+from partstream.codec.json_codec import dumps
+from partstream.conversation.media import MediaKind
+from partstream.conversation.pairing import MISSING_RESULT
+from partstream.conversation.places import PLACE
+from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text
+from partstream.errors import RequestNotExpressibleError
+from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import thinking_part
+from partstream.protocols.provider_state import NO_STATE, beside_items, seal_state
+from partstream.protocols.read_response import identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from partstream.conversation.turns import Piece, Result, ResultContent
+    from partstream.protocols.anthropic_messages.server_rules import ServerRules
+
+
+# ---- carried blocks ----
+
+ITEM_TYPE: Final = "content-block"
+BLOCK: Final = "block"
+FIELDS: Final = "fields"
+TOOL_CALL_ID: Final = "toolCallId"
+CONTAINER: Final = "container"
+FALLBACK: Final = "fallback"
+"""The type of the block that stands where another model goes on."""
+
+
+def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries a whole block."""
+    return {"type": ITEM_TYPE, BLOCK: dict(block)}
+
+
+def call_item(call_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries further fields of a `tool_use` block, such as its `caller`."""
+    return {"type": ITEM_TYPE, TOOL_CALL_ID: call_id, FIELDS: dict(fields)}
+
+
+def container_item(container: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries the container of an answer."""
+    return {"type": ITEM_TYPE, CONTAINER: dict(container)}
+
+
+def block_of(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The whole block that an item carries; None for an item of another form."""
+    block = item.get(BLOCK) if item.get("type") == ITEM_TYPE else None
+    return block if isinstance(block, dict) and isinstance(block.get("type"), str) else None
+
+
+def fields_of_call(item: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The id of a call and its further fields, which an item carries; None for an item of another form."""
+    call_id, fields = item.get(TOOL_CALL_ID), item.get(FIELDS)
+    if item.get("type") == ITEM_TYPE and isinstance(call_id, str) and isinstance(fields, Mapping):
+        return call_id, fields
+    return None
+
+
+def container_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The container that an item carries; None for an item of another form."""
+    container = item.get(CONTAINER) if item.get("type") == ITEM_TYPE else None
+    return container if isinstance(container, Mapping) else None
+
+
+def block_of_sdk(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The block that an item of the AI SDK stands for, if it holds state of this wire alone; None for any other item.
+
+    Source: `@ai-sdk/anthropic` 4.0.105, `convert-to-anthropic-prompt.ts`.
+    """
+    options = item.get("providerOptions")
+    state = options.get("anthropic") if isinstance(options, Mapping) and len(options) == 1 else None
+    if not isinstance(state, Mapping) or len(state) != 1:
+        return None
+    text, signature, redacted = item.get("text"), state.get("signature"), state.get("redactedData")
+    if isinstance(signature, str) and isinstance(text, str):
+        return {"type": "thinking", "thinking": text, "signature": signature}
+    return {"type": "redacted_thinking", "data": redacted} if isinstance(redacted, str) else None
+
+
+# ---- carried state ----
+# Collects what goes back of an answer, in its place (docs/wires/anthropic-messages.md#thinking-that-goes-back).
+
+MOST_BYTES: Final = 1024 * 1024
+"""The most that one answer carries before pairs of the server's tools are left out. A host writes it into its history,
+and a fetched page or file may be of any size."""
+
+_NOT_CARRIED: Final = f"a block (more than {MOST_ITEMS} of one answer, or no JSON)"
+_TOO_LARGE: Final = "a call and a result of the server's tools (too large to go back)"
+
+
+class _Item(NamedTuple):
+    """An item, and its size as JSON in bytes."""
+
+    item: Mapping[str, Any]
+    size: int
+
+
+class CarriedState:
+    """The items of one answer; only thinking parts can carry them.
+
+    Each hand-out lists all items so far. So items wait until something follows of which they must know their place, or
+    the end.
+
+    Args:
+        mode: What becomes of thinking.
+    """
+
+    __slots__ = ("_items", "_size", "_waiting", "_wanted")
+
+    def __init__(self, mode: ThinkingMode) -> None:
+        self._wanted = mode is ThinkingMode.PART
+        self._items: list[Mapping[str, Any]] = []
+        self._waiting: list[_Item] = []
+        self._size = 0
+
+    def add(self, item: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """Takes the next item."""
+        if not self._wanted:
+            return
+        size = _size_of(item)
+        if size is None or len(self._items) + len(self._waiting) >= MOST_ITEMS:
+            outputs.append(Unmapped(_NOT_CARRIED, item))
+            return
+        self._size += size
+        self._waiting.append(_Item(item, size))
+
+    def hand_out(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items that wait, with all before them; nothing where none waits."""
+        if not self._waiting:
+            return
+        if self._size > MOST_BYTES:
+            self._leave_out_pairs(outputs)
+        if not self._waiting:
+            return
+        self._items += (one.item for one in self._waiting)
+        self._waiting = []
+        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
+    def _leave_out_pairs(self, outputs: list[StreamOutput]) -> None:
+        """Leaves out whole pairs of the server's blocks (docs/wires/anthropic-messages.md#pairs-of-server-blocks)."""
+        called, answered = ({*_ids(self._waiting, field)} for field in ("id", "tool_use_id"))
+        pairs = called & answered
+        kept: list[_Item] = []
+        for one in self._waiting:
+            block = block_of(one.item)
+            if pairs & {identifier(block, "id"), identifier(block, "tool_use_id")}:
+                self._size -= one.size
+                outputs.append(Unmapped(_TOO_LARGE, one.item))
+            else:
+                kept.append(one)
+        self._waiting = kept
+
+
+def _ids(items: Iterable[_Item], field: str) -> Iterable[str]:
+    return (said for one in items if (said := identifier(block_of(one.item), field)) is not None)
+
+
+def _size_of(item: Mapping[str, Any]) -> int | None:
+    try:
+        return len(dumps(item))
+    except TypeError:
+        return None
+
+
+# ---- sealed state ----
+# The state of thinking that this wire has no block for, in the two fields that clients give back as they are.
+#
+# Clients give thinking blocks back unchanged (docs/wires/anthropic-messages.md#thinking-that-goes-back). So the state
+# of other protocols, and who gave it, are sealed in the `signature` of a thinking block or, where no thinking is
+# shown, in the `data` of a redacted one. Clients that turn the one block into the other lose nothing by it.
+
+
+def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
+    """The text that carries an item; None if JSON has no form for it.
+
+    Args:
+        item: The item, or None where the metadata lists none.
+        metadata: The metadata that it stands in.
+    """
+    said = None if item is None else {name: value for name, value in item.items() if name != PLACE}
+    return seal_state(said, beside_items(metadata))
+
+
+UNSIGNED: Final = NO_STATE
+"""The signature of thinking without any state: some clients discard thinking that has none."""
+
+
+# ---- input blocks ----
+# Writes texts, images and files as content blocks (docs/wires/anthropic-messages.md#images-and-files).
+#
+# A text of white space alone is no block: servers refuse it, and gateways refuse the request behind it for ever.
+
+Wire: TypeAlias = dict[str, Any]
+"""A JSON object of the wire."""
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF: Final = "application/pdf"
+
+
+def text_blocks(value: str) -> list[Wire]:
+    """A text as the blocks that it makes: one, or none for white space alone."""
+    return [{"type": "text", "text": value}] if value.strip() else []
+
+
+def takes(piece: Attachment, rules: ServerRules) -> bool:
+    """Whether the server takes an image or a file."""
+    if piece.url and not rules.fetches:
+        return False
+    if piece.kind is MediaKind.IMAGE:
+        return rules.takes_images and piece.media_type in _IMAGES
+    return rules.takes_documents and piece.media_type == _PDF
+
+
+def input_blocks(pieces: Iterable[ResultContent], rules: ServerRules) -> list[Wire]:
+    """What a user says, or a tool gave, as blocks.
+
+    Raises:
+        RequestNotExpressibleError: The server does not take an image or a file.
+    """
+    blocks: list[Wire] = []
+    for piece in pieces:
+        blocks += text_blocks(piece.value) if isinstance(piece, Text) else [_attachment(piece, rules)]
+    return blocks
+
+
+def result_block(result: Result, rules: ServerRules) -> Wire:
+    """The result of a tool; one without content is legal, and one that is missing counts as an error.
+
+    What the server does not take of it is said in words: the model asked for it, and can look for another way.
+    """
+    content = input_blocks((_sayable(piece, rules) for piece in result.content), rules)
+    block: Wire = {"type": "tool_result", "tool_use_id": result.call_id}
+    if content:
+        block["content"] = content[0]["text"] if len(content) == 1 and content[0]["type"] == "text" else content
+    if result.is_error or result.content == (Text(MISSING_RESULT),):
+        block["is_error"] = True
+    return block
+
+
+def _sayable(piece: ResultContent, rules: ServerRules) -> ResultContent:
+    if isinstance(piece, Text) or takes(piece, rules):
+        return piece
+    return Text(f"[{piece.media_type}, which cannot be shown]")
+
+
+def _attachment(piece: Attachment, rules: ServerRules) -> Wire:
+    if not takes(piece, rules):
+        _refuse(piece, rules)
+    kind = "image" if piece.kind is MediaKind.IMAGE else "document"
+    if piece.url:
+        return {"type": kind, "source": {"type": "url", "url": piece.url}}
+    data = b64encode(piece.data).decode()
+    return {"type": kind, "source": {"type": "base64", "media_type": piece.media_type, "data": data}}
+
+
+def _refuse(piece: Attachment, rules: ServerRules) -> NoReturn:
+    got = f"the address of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
+    if piece.url and not rules.fetches:
+        expected = "the file itself: this server fetches none"
+    else:
+        images = ", ".join(sorted(one.removeprefix("image/") for one in _IMAGES))
+        taken = ["text", *([f"images ({images})"] if rules.takes_images else [])]
+        expected = " or ".join([*taken, *(["PDF files"] if rules.takes_documents else [])])
+    raise RequestNotExpressibleError(got, piece.where, expected)
+
+
+# ---- returned blocks ----
+# Puts blocks of an earlier answer back, verbatim (docs/wires/anthropic-messages.md#thinking-that-goes-back).
+#
+# A server takes its thinking back only unmodified, in order, and before what it led to; it takes the blocks of its
+# own tools back in pairs; and what stands before a change of the model is not the answer's any more.
+
+THINKING_TYPES: Final = frozenset({"thinking", "redacted_thinking"})
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+_RESULT: Final = "_tool_result"
+"""The end of the types of blocks that hold what a tool of the server gave."""
+
+
+def is_thinking(block: Mapping[str, Any]) -> bool:
+    """Whether a block is thinking, shown or redacted."""
+    return block.get("type") in THINKING_TYPES
+
+
+def may_end(item: Mapping[str, Any]) -> bool:
+    """Whether an item of an answer may be its last: thinking may not, and nothing that belongs to a call."""
+    if container_of(item) is not None:  # known at the end of an answer, often behind its last call
+        return True
+    block = block_of(item)
+    return block is not None and not is_thinking(block)
+
+
+def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
+    """What the assistant said in one message, as blocks; empty for an answer that was thinking alone.
+
+    White space at the end of the last text is left out: servers refuse it in the last message.
+
+    Raises:
+        RequestNotExpressibleError: A call holds what JSON has no form for.
+    """
+    extras = _extras(pieces)
+    blocks: list[Wire] = []
+    for is_text, run in groupby(pieces, lambda piece: isinstance(piece, Text)):
+        if is_text:
+            blocks += text_blocks("".join(piece.value for piece in run if isinstance(piece, Text)))
+            continue
+        for piece in run:
+            if isinstance(piece, Call):
+                blocks.append(_call(piece, extras.get(piece.call_id, {})))
+            elif isinstance(piece, Reasoning) and (block := block_of(piece.item)) is not None:
+                blocks.append(block)
+    return _ended(_since_fallback(blocks))
+
+
+def _ended(blocks: Sequence[Wire]) -> list[Wire]:
+    """The blocks without thinking behind all others, and without white space at the end."""
+    ended = list(blocks)
+    while ended and is_thinking(ended[-1]):
+        ended.pop()
+    if ended and ended[-1]["type"] == "text":
+        ended[-1] = {**ended[-1], "text": ended[-1]["text"].rstrip()}
+    return ended
+
+
+def _since_fallback(blocks: list[Wire]) -> list[Wire]:
+    """The blocks without thinking before the last change (docs/wires/anthropic-messages.md#fallback-models)."""
+    changes = [index for index, block in enumerate(blocks) if block["type"] == FALLBACK]
+    last = changes[-1] if changes else 0
+    return [block for index, block in enumerate(blocks) if index >= last or not is_thinking(block)]
+
+
+def _call(call: Call, extra: Mapping[str, Any]) -> Wire:
+    given = dict(call.input)
+    try:
+        dumps(given)
+    except TypeError as error:
+        raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
+    return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": given, **extra}
+
+
+def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
+    """What each call has beside id, name and input, by the id that is sent.
+
+    An item knows the server's own id. If that had to be changed on the way, the next call behind the item is meant,
+    which is where it stood in the answer.
+    """
+    ids = [piece.call_id for piece in pieces if isinstance(piece, Call)]
+    extras: dict[str, Mapping[str, Any]] = {}
+    for index, piece in enumerate(pieces):
+        call_id = piece.item.get(TOOL_CALL_ID) if isinstance(piece, Reasoning) else None
+        fields = piece.item.get(FIELDS) if isinstance(piece, Reasoning) else None
+        if not isinstance(call_id, str) or not isinstance(fields, dict):
+            continue
+        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        meant = call_id if call_id in ids else next(following, None)
+        if meant is not None:
+            extras.setdefault(meant, fields)
+    return extras
+
+
+def paired(messages: Iterable[Wire]) -> list[Wire]:
+    """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
+
+    A call of the last answer may stand alone where results of the client's tools follow it: the server runs it when
+    they have come, and its result begins the next answer (docs/wires/anthropic-messages.md#mixed-turns).
+    """
+    listed = list(messages)
+    answers = [message for message in listed if message["role"] == "assistant"]
+    gives_results = any(block["type"] == "tool_result" for block in _blocks(listed[-1:]))
+    waiting = {id(block) for block in _calls(answers[-1:] if gives_results else ())}
+    results = {block.get("tool_use_id") for block in _blocks(answers) if _is_result(block)}
+    calls = {block.get("id") for block in _calls(answers)}
+    kept: list[Wire] = []
+    for message in listed:
+        if message["role"] != "assistant":
+            kept.append(message)
+            continue
+        content = _ended([block for block in message["content"] if _has_half(block, calls, results, waiting)])
+        if content:
+            kept.append({**message, "content": content})
+    return kept
+
+
+def _has_half(block: Wire, calls: set[Any], results: set[Any], waiting: set[int]) -> bool:
+    if _is_result(block):
+        return block.get("tool_use_id") in calls
+    return block["type"] not in _SERVER_CALLS or block.get("id") in results or id(block) in waiting
+
+
+def waits_for_server(content: Iterable[Wire]) -> bool:
+    """Whether an answer calls a tool of the server that has not run."""
+    blocks = list(content)
+    done = {block.get("tool_use_id") for block in blocks if _is_result(block)}
+    return any(block.get("id") not in done for block in blocks if block["type"] in _SERVER_CALLS)
+
+
+def _calls(answers: Iterable[Wire]) -> list[Wire]:
+    return [block for block in _blocks(answers) if block["type"] in _SERVER_CALLS]
+
+
+def _blocks(answers: Iterable[Wire]) -> list[Wire]:
+    return [block for message in answers for block in message["content"]]
+
+
+def _is_result(block: Mapping[str, Any]) -> bool:
+    return str(block["type"]).endswith(_RESULT)
