@@ -12,13 +12,11 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.anthropic_messages.answer_limits import answer_limit
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.input_messages import CONTINUE, NO_BEGINNING
-from partstream.protocols.anthropic_messages.model_table import abilities_of
+from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
 from partstream.protocols.anthropic_messages.read_response import ReportedUsage, StopReason
 from partstream.protocols.anthropic_messages.read_response import citation_of as read_citation_of
 from partstream.protocols.anthropic_messages.request_options import read_options
 from partstream.protocols.anthropic_messages.request_thinking import ThinkingChoice, thinking_fields
-from partstream.protocols.anthropic_messages.server_rules import rules_of
-from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.write_response import citation_of, stop_word
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import joined_blocks

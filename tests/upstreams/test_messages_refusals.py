@@ -17,8 +17,8 @@ from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import ServerConnection
 from partstream.messages import ToolMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, PromptCache
 from partstream.protocols.anthropic_messages.provider_state import block_item
-from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, PromptCache
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import Secret

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.capabilities import ThinkingForm
-from partstream.protocols.anthropic_messages.model_rows import row_of
+from partstream.protocols.anthropic_messages.models import row_of
 
 LOW_TO_HIGH = ("low", "medium", "high")
 TO_MAX = (*LOW_TO_HIGH, "max")

@@ -8,10 +8,15 @@ import pytest
 from conversation.samples import WEATHER, assistant, called, gave, user
 from partstream import ContextEdit, ModelCapabilities, RequestSettings, ThinkingForm, Tool
 from partstream.messages import ToolMode
-from partstream.protocols.anthropic_messages.model_table import abilities_of
+from partstream.protocols.anthropic_messages.models import (
+    SERVER_RULES,
+    SERVERS,
+    AnthropicMessagesSettings,
+    KeyHeader,
+    Platform,
+    abilities_of,
+)
 from partstream.protocols.anthropic_messages.request_tools import input_schema
-from partstream.protocols.anthropic_messages.server_rules import SERVER_RULES
-from partstream.protocols.anthropic_messages.settings import SERVERS, AnthropicMessagesSettings, KeyHeader, Platform
 from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST, find_model_lists
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import KeyKind

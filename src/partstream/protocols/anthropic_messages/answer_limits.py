@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from partstream.protocols.anthropic_messages.model_table import Abilities
+    from partstream.protocols.anthropic_messages.models import Abilities
 
 __all__ = ["LEAST_TOKENS", "UNKNOWN_MODEL_TOKENS", "answer_limit"]
 

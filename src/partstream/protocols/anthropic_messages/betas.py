@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.protocols.anthropic_messages.context_edits import CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT
-from partstream.protocols.anthropic_messages.model_table import abilities_of
+from partstream.protocols.anthropic_messages.models import abilities_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.capabilities import ContextEdit
-from partstream.protocols.anthropic_messages.model_table import MILLION
+from partstream.protocols.anthropic_messages.models import MILLION, ContextEditing
 from partstream.protocols.anthropic_messages.request_thinking import asks_to_think
-from partstream.protocols.anthropic_messages.settings import ContextEditing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.anthropic_messages.model_table import Abilities
+    from partstream.protocols.anthropic_messages.models import Abilities, AnthropicMessagesSettings
     from partstream.protocols.anthropic_messages.provider_state import Wire
-    from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 
 __all__ = ["CLEAR_THINKING", "CLEAR_TOOL_USES", "COMPACT", "context_management", "without_thinking_edits"]
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Turn
+    from partstream.protocols.anthropic_messages.models import ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
-    from partstream.protocols.anthropic_messages.server_rules import ServerRules
 
 __all__ = ["CONTINUE", "NO_BEGINNING", "WrittenConversation", "write_conversation"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.anthropic_messages.server_rules import rules_of
-from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, KeyHeader, Platform
+from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, KeyHeader, Platform, rules_of
 from partstream.protocols.protocol import KeyKind, bearer, key_in_header
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from partstream.protocols.anthropic_messages.betas import BETA_HEADER, named
-from partstream.protocols.anthropic_messages.settings import Platform
+from partstream.protocols.anthropic_messages.models import Platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.conversation.turns import Piece, Result, ResultContent
-    from partstream.protocols.anthropic_messages.server_rules import ServerRules
+    from partstream.protocols.anthropic_messages.models import ServerRules
 
 
 # ---- carried blocks ----

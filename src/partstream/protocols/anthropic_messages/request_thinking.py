@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.capabilities import ThinkingForm
-from partstream.protocols.anthropic_messages.model_table import Sampling
+from partstream.protocols.anthropic_messages.models import LEAST_BUDGET, Sampling, ThinkingAs
 from partstream.protocols.anthropic_messages.provider_state import is_thinking
-from partstream.protocols.anthropic_messages.settings import LEAST_BUDGET, ThinkingAs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.protocols.anthropic_messages.model_table import Abilities
+    from partstream.protocols.anthropic_messages.models import Abilities, AnthropicMessagesSettings, ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
-    from partstream.protocols.anthropic_messages.server_rules import ServerRules
-    from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 
 __all__ = [
     "NO_EFFORT",

@@ -20,7 +20,13 @@ from partstream.protocols.anthropic_messages.count import COUNT
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.input_messages import write_conversation
 from partstream.protocols.anthropic_messages.keys import authorize, authorize_for
-from partstream.protocols.anthropic_messages.model_table import abilities_of
+from partstream.protocols.anthropic_messages.models import (
+    AnthropicMessagesSettings,
+    LateSystem,
+    PromptCache,
+    abilities_of,
+    rules_of,
+)
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
 from partstream.protocols.anthropic_messages.provider_state import may_end
@@ -33,8 +39,6 @@ from partstream.protocols.anthropic_messages.request_thinking import (
 )
 from partstream.protocols.anthropic_messages.request_tools import tool_fields
 from partstream.protocols.anthropic_messages.resume import resume
-from partstream.protocols.anthropic_messages.server_rules import rules_of
-from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
@@ -44,9 +48,8 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.protocols.anthropic_messages.model_table import Abilities
+    from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
     from partstream.protocols.anthropic_messages.request_options import ChosenOptions
-    from partstream.protocols.anthropic_messages.server_rules import ServerRules
     from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
 

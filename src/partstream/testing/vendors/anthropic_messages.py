@@ -3,7 +3,7 @@
 A request passes the checks in the order of :meth:`_Anthropic.refuse`: headers and fields, thinking, tools, messages,
 the pairs of calls and results, marks for the cache, edits of the conversation. The first check that fails says the
 sentence of the real server, with its typing errors: clients match these sentences. What depends on a model is refused
-by the row of its line (:mod:`partstream.protocols.anthropic_messages.model_rows`); a model that is not among them takes
+by the row of its line (:mod:`partstream.protocols.anthropic_messages.models`); a model that is not among them takes
 everything that any of them takes.
 
 Signatures: in the turn that is under way every thinking block comes back as it was and at its place; a foreign
@@ -25,7 +25,7 @@ from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.capabilities import ThinkingForm
-from partstream.protocols.anthropic_messages.model_rows import row_of
+from partstream.protocols.anthropic_messages.models import row_of
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
 from partstream.testing.prompt_cache import CachedPrompt, CacheRule, PromptBlock, block_of
@@ -34,7 +34,7 @@ from partstream.testing.vendors.vendor import SignedState, ThoughtfulCall, Vendo
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.protocols.anthropic_messages.model_rows import ModelRow
+    from partstream.protocols.anthropic_messages.models import ModelRow
     from partstream.protocols.serve import WireRequest
 
 __all__ = ["VENDOR"]

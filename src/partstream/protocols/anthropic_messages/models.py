@@ -1,0 +1,548 @@
+"""What Anthropic's own models take, line by line (docs/wires/anthropic-messages.md#thinking-by-model).
+
+The replay upstream refuses and bills by these rows. The writer of requests uses what a server lists, and these rows
+where it lists nothing (:mod:`partstream.protocols.anthropic_messages.models`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.conversation.call_ids import CallIdRule, IdForm
+from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+from partstream.protocols.known_servers import known_server
+from partstream.protocols.protocol import OwnSettings
+from partstream.settings.checks import shortened
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import STRINGS, Choice, choice, text, whole
+from partstream.settings.row import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.conversation.capabilities import ModelCapabilities
+
+
+# ---- model rows ----
+
+_LOW_TO_HIGH: Final = ("low", "medium", "high")
+_TO_MAX: Final = (*_LOW_TO_HIGH, "max")
+_ALL: Final = (*_LOW_TO_HIGH, "xhigh", "max")
+_BOTH: Final = (ThinkingForm.ADAPTIVE, ThinkingForm.BUDGET)
+_ADAPTIVE: Final = (ThinkingForm.ADAPTIVE,)
+_BUDGET: Final = (ThinkingForm.BUDGET,)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """What the models of one line take.
+
+    Attributes:
+        line: The part of an id that names the line.
+        forms: The ways in which it can be asked to think.
+        efforts: The levels of effort, lowest first; empty where it has none.
+        takes_disabled: The efforts with which thinking may be switched off; with an effort beside them it is refused.
+        samples: Whether temperature and its like may be chosen while it does not think.
+        shows_thinking: Whether the text of thinking is shown where a request does not say how.
+        interleaves_by_beta: Whether it thinks between calls only where a beta asks for it.
+        keeps_thinking: Whether thinking of finished turns is kept; otherwise its server strips it.
+        takes_prefill: Whether a conversation may end with the beginning of an answer.
+        takes_system_messages: Whether messages of the system may stand inside the conversation.
+        min_cached_tokens: The least tokens of a prefix that goes into the prompt cache.
+        max_output_tokens: The most tokens of an answer.
+        context_window: The most tokens of prompt and answer together.
+    """
+
+    line: str
+    forms: tuple[ThinkingForm, ...]
+    efforts: tuple[str, ...]
+    takes_disabled: tuple[str, ...] = _ALL
+    samples: bool = False
+    shows_thinking: bool = False
+    interleaves_by_beta: bool = False
+    keeps_thinking: bool = True
+    takes_prefill: bool = False
+    takes_system_messages: bool = False
+    min_cached_tokens: int = 1024
+    max_output_tokens: int = 128_000
+    context_window: int = 1_000_000
+
+
+def _older(line: str, efforts: tuple[str, ...], *, keeps_thinking: bool, min_cached_tokens: int) -> ModelRow:
+    """A model of 4.5, before adaptive thinking."""
+    return ModelRow(
+        line,
+        _BUDGET,
+        efforts,
+        samples=True,
+        shows_thinking=True,
+        interleaves_by_beta=not line.startswith("haiku"),
+        keeps_thinking=keeps_thinking,
+        takes_prefill=True,
+        min_cached_tokens=min_cached_tokens,
+        max_output_tokens=64_000,
+        context_window=200_000,
+    )
+
+
+_ROWS: Final = (
+    ModelRow("fable-5", _ADAPTIVE, _ALL, (), takes_system_messages=True, min_cached_tokens=512),
+    ModelRow("mythos-5", _ADAPTIVE, _ALL, (), takes_system_messages=True, min_cached_tokens=512),
+    ModelRow("opus-5", _ADAPTIVE, _ALL, _LOW_TO_HIGH, takes_system_messages=True, min_cached_tokens=512),
+    ModelRow("sonnet-5", _ADAPTIVE, _ALL),
+    ModelRow("opus-4-8", _ADAPTIVE, _ALL, takes_system_messages=True),
+    ModelRow("opus-4-7", _ADAPTIVE, _ALL, min_cached_tokens=2048),
+    ModelRow("opus-4-6", _BOTH, _TO_MAX, samples=True, shows_thinking=True, min_cached_tokens=4096),
+    ModelRow("sonnet-4-6", _BOTH, _TO_MAX, samples=True, shows_thinking=True),
+    _older("opus-4-5", _LOW_TO_HIGH, keeps_thinking=True, min_cached_tokens=4096),
+    _older("sonnet-4-5", (), keeps_thinking=False, min_cached_tokens=1024),
+    _older("haiku-4-5", (), keeps_thinking=False, min_cached_tokens=4096),
+)
+
+
+def row_of(model_id: str) -> ModelRow | None:
+    """The row of a model; None for one that is not among them.
+
+    Args:
+        model_id: The id as any server writes it, such as `claude-opus-4-7` or `anthropic/claude-opus-4.7`.
+    """
+    name = model_id.replace(".", "-")
+    return next((row for row in _ROWS if re.search(rf"\b{row.line}(?!\d)", name)), None)
+
+
+# ---- model table ----
+# What a model takes: by its server's list, else by its name (docs/wires/anthropic-messages.md#models-and-counting).
+#
+# The rows of the models themselves are in :mod:`.model_rows`; here are those that are older, or newer than the rows.
+#
+# What a list says wins over what a row says, see :func:`abilities_of`. A server behind a gateway or a cloud has the
+# same names with something around them: `us.anthropic.claude-opus-4-5-20251101-v1:0`, `anthropic/claude-opus-4.6`,
+# `claude-sonnet-4-5@20250929`.
+
+MILLION: Final = 1_000_000
+
+
+class Sampling(Enum):
+    """Whether a model takes `temperature`, `top_p` and `top_k` (docs/wires/anthropic-messages.md#thinking-by-model)."""
+
+    TAKEN = auto()
+    NOT_WHILE_THINKING = auto()
+    """While it thinks, `top_p` alone, from 0.95 to 1."""
+    REFUSED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model takes in a request.
+
+    Attributes:
+        is_claude: Whether it is one of Anthropic's models.
+        thinking: The forms of thinking; None where nobody knows.
+        can_stop_thinking: Whether it can be asked not to think.
+        efforts: The levels of effort, lowest first; None where nobody knows.
+        sampling: Whether it takes sampling parameters.
+        max_tokens: The most tokens of an answer; None where nobody knows.
+        window: The most tokens of prompt and answer together; None where nobody knows.
+        reserves: Whether the prompt and `max_tokens` together have to fit into the window.
+        interleaves_by_beta: Whether it thinks between calls only when a beta asks for it.
+        takes_system_turns: Whether `system` may come between others (docs/wires/anthropic-messages.md#system-messages).
+        keeps_thinking: Whether the thinking of finished turns stays in the prompt.
+        edits: What its server can do to shorten a conversation; None where nobody knows.
+    """
+
+    is_claude: bool = False
+    thinking: tuple[ThinkingForm, ...] | None = None
+    can_stop_thinking: bool = True
+    efforts: tuple[str, ...] | None = None
+    sampling: Sampling = Sampling.TAKEN
+    max_tokens: int | None = None
+    window: int | None = None
+    reserves: bool = False
+    interleaves_by_beta: bool = False
+    takes_system_turns: bool = False
+    keeps_thinking: bool = True
+    edits: tuple[ContextEdit, ...] | None = None
+
+
+_UNKNOWN: Final = Abilities()
+
+_CLEARS: Final = (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS)
+_ALL_EDITS: Final = (*_CLEARS, ContextEdit.SUMMARIZE)
+
+_NEWER: Final = Abilities(
+    is_claude=True,
+    thinking=(ThinkingForm.ADAPTIVE,),
+    efforts=(*_LOW_TO_HIGH, "xhigh", "max"),
+    sampling=Sampling.REFUSED,
+    max_tokens=128_000,
+    window=MILLION,
+    edits=_ALL_EDITS,
+)
+_FOUR: Final = Abilities(
+    is_claude=True,
+    thinking=(ThinkingForm.BUDGET,),
+    efforts=(),
+    sampling=Sampling.NOT_WHILE_THINKING,
+    max_tokens=64_000,
+    window=200_000,
+    reserves=True,
+    interleaves_by_beta=True,
+    keeps_thinking=False,
+    edits=_CLEARS,
+)
+_THREE_SEVEN: Final = replace(_FOUR, interleaves_by_beta=False, edits=())
+_THREE: Final = replace(_THREE_SEVEN, thinking=(), sampling=Sampling.TAKEN, max_tokens=4096)
+
+_Version: TypeAlias = tuple[int, int]
+
+_OTHERS: Final[tuple[tuple[str, _Version, Abilities], ...]] = (
+    ("fable|mythos", (0, 0), replace(_NEWER, can_stop_thinking=False, takes_system_turns=True)),
+    (".*", (4, 6), _NEWER),
+    ("opus", (4, 0), replace(_FOUR, max_tokens=32_000)),
+    (".*", (4, 0), _FOUR),
+    (".*", (3, 7), _THREE_SEVEN),
+    (".*", (3, 5), replace(_THREE, max_tokens=8192)),
+    (".*", (0, 0), _THREE),
+)
+"""Models that have no row of their own, by family and the first version; the first row that fits counts. A model that
+is newer than the rows is taken to be like the newest."""
+
+_NAMED_FIRST: Final = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?!\d)")
+_NUMBERED_FIRST: Final = re.compile(r"claude-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?-(?P<family>[a-z]+)")
+_UNNUMBERED: Final = re.compile(r"claude-(?P<family>fable|mythos)")
+
+
+def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
+    """What a model takes.
+
+    Args:
+        model_id: The model's id on the server.
+        known: What its server's list says of it, which wins.
+    """
+    named = _by_name(model_id)
+    forms = known.thinking_forms
+    if forms is None and known.reasoning is False:
+        forms = ()
+    return replace(
+        named,
+        thinking=named.thinking if forms is None else forms,
+        can_stop_thinking=named.can_stop_thinking if known.can_stop_thinking is None else known.can_stop_thinking,
+        efforts=named.efforts if known.reasoning_efforts is None else known.reasoning_efforts,
+        max_tokens=known.max_output_tokens or named.max_tokens,
+        window=known.context_window or named.window,
+        edits=named.edits if known.context_edits is None else known.context_edits,
+    )
+
+
+def _by_name(model_id: str) -> Abilities:
+    name = model_id.lower().replace(".", "-").replace("_", "-")
+    if (row := row_of(name)) is not None:
+        return _of_row(row)
+    found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name)
+    if found is None:
+        found = _UNNUMBERED.search(name)
+        return _UNKNOWN if found is None else _row(found["family"], (0, 0))
+    return _row(found["family"], (int(found["major"]), int(found["minor"] or 0)))
+
+
+def _row(family: str, version: _Version) -> Abilities:
+    return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, family))
+
+
+def _of_row(row: ModelRow) -> Abilities:
+    return Abilities(
+        is_claude=True,
+        thinking=row.forms,
+        can_stop_thinking=bool(row.takes_disabled),
+        efforts=row.efforts,
+        sampling=Sampling.NOT_WHILE_THINKING if row.samples else Sampling.REFUSED,
+        max_tokens=row.max_output_tokens,
+        window=row.context_window,
+        interleaves_by_beta=row.interleaves_by_beta,
+        takes_system_turns=row.takes_system_messages,
+        keeps_thinking=row.keeps_thinking,
+        edits=_ALL_EDITS if ThinkingForm.ADAPTIVE in row.forms else _CLEARS,
+    )
+
+
+# ---- server rules ----
+# What differs between servers of this wire in a request, as one value (docs/wires/anthropic-messages.md#servers).
+#
+# The defaults are what Anthropic takes, and what gateways before it pass on. A server that nobody knows is asked like
+# that too: it speaks Anthropic's wire, and what it does not know it ignores, or refuses once.
+
+_SIGNS: Final = IdForm(64, refused=re.compile(r"[^a-zA-Z0-9_-]"))
+"""Ids match `^[a-zA-Z0-9_-]+$`, or the request is refused (docs/wires/anthropic-messages.md#ids-of-calls)."""
+_OWN_SIGNS: Final = IdForm(256)
+"""Kimi gives ids such as `functions.read:0` and wants them back (docs/wires/anthropic-messages.md#ids-of-calls)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRules:
+    """What a server takes.
+
+    Attributes:
+        call_ids: The ids of calls.
+        caches_marks: Whether marks for the prompt cache have an effect; servers without are not sent any.
+        takes_documents: Whether it takes PDF files.
+        fetches: Whether it fetches images and files from their addresses.
+        takes_images: Whether it takes images.
+        wants_bearer: Whether the key goes as a bearer token, and not in `x-api-key`.
+        reserves: Whether the prompt and `max_tokens` together have to fit into the window, or are cut.
+        thinking: The form in which a model that is none of Anthropic's is asked to think.
+        efforts: The server's word for a level of effort; a level that is not named stays as it is.
+        demands_thinking: Whether an answer that called tools may not go back without its thinking while the model
+            thinks.
+        takes_effort: Whether models that are none of Anthropic's take `output_config.effort`.
+    """
+
+    call_ids: CallIdRule = CallIdRule(_SIGNS, _SIGNS)  # noqa: RUF009 - immutable
+    caches_marks: bool = True
+    takes_documents: bool = True
+    fetches: bool = True
+    takes_images: bool = True
+    wants_bearer: bool = False
+    reserves: bool = False
+    thinking: ThinkingForm = ThinkingForm.BUDGET
+    efforts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    demands_thinking: bool = False
+    takes_effort: bool = True
+
+
+_LOCAL: Final = ServerRules(
+    caches_marks=False,  # they cache prefixes by themselves (docs/wires/anthropic-messages.md#prompt-cache)
+    takes_documents=False,  # they drop documents (docs/wires/anthropic-messages.md#tool-results)
+    wants_bearer=True,
+    reserves=True,
+    thinking=ThinkingForm.ADAPTIVE,
+)
+
+_KEEPS_IDS: Final = CallIdRule(_OWN_SIGNS, _SIGNS)
+
+SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
+    {
+        "anthropic": ServerRules(),
+        "openrouter": ServerRules(wants_bearer=True),
+        "litellm": ServerRules(wants_bearer=True),
+        "ollama": replace(
+            _LOCAL,
+            fetches=False,  # an address gives 400
+            efforts=MappingProxyType({"minimal": "low", "xhigh": "high"}),
+        ),
+        "vllm": _LOCAL,  # the effort becomes `reasoning_effort`
+        "sglang": _LOCAL,
+        "llama.cpp": _LOCAL,
+        "lm-studio": _LOCAL,
+        "deepseek": ServerRules(
+            caches_marks=False,
+            takes_documents=False,
+            takes_images=False,
+            efforts=MappingProxyType({"minimal": "low", "medium": "high", "xhigh": "high"}),
+            demands_thinking=True,  # docs/wires/anthropic-messages.md#thinking-that-goes-back
+        ),
+        "moonshot": ServerRules(call_ids=_KEEPS_IDS, takes_documents=False, wants_bearer=True),
+        "zhipu": ServerRules(takes_documents=False, wants_bearer=True),
+        "minimax": ServerRules(takes_documents=False, wants_bearer=True, thinking=ThinkingForm.ADAPTIVE),
+    }
+)
+"""By the names of :data:`partstream.protocols.known_servers.KNOWN_SERVERS`."""
+
+_MODEL_RULES: Final[tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]] = (
+    (re.compile(r"(?:.*/)?kimi", re.IGNORECASE), {"call_ids": _KEEPS_IDS}),
+)
+"""Models that want something behind every server."""
+
+
+def rules_of(server: str | None, model_id: str) -> ServerRules:
+    """What the server of a model takes.
+
+    Args:
+        server: The name of a known server; None for one that nobody knows.
+        model_id: The model's id on it.
+    """
+    rules = SERVER_RULES.get(server or "", _SERVER_RULES_UNKNOWN)
+    for models, changes in _MODEL_RULES:
+        if models.match(model_id):
+            rules = replace(rules, **changes)
+    return rules
+
+
+_SERVER_RULES_UNKNOWN: Final = ServerRules()
+
+
+# ---- settings ----
+# The settings of requests that only Anthropic Messages has a place for: they win over what is known of a model.
+
+NO_SERVER: Final = "unknown"
+"""The server of which nothing is known."""
+
+SERVERS: Final = (
+    *("anthropic", "openrouter", "litellm", "ollama", "vllm", "sglang", "llama.cpp", "lm-studio"),
+    *("deepseek", "moonshot", "zhipu", "minimax"),
+)
+"""The known servers that have rules of their own. The rules themselves are loaded with the first request."""
+
+_NAMES: Final = (NO_SERVER, *SERVERS)
+_TITLES: Final = ("Requests are those for Anthropic itself", *(known_server(name).title for name in SERVERS))
+
+LEAST_BUDGET: Final = 1024
+"""The fewest tokens of a thinking budget (docs/wires/anthropic-messages.md#thinking-by-model)."""
+LEAST_SUMMARY: Final = 50_000
+"""The fewest tokens of a prompt from which on a server summarises (docs/wires/anthropic-messages.md#betas)."""
+
+
+class ThinkingAs(Choice):
+    """The form in which a model is asked to think."""
+
+    AUTO = "auto", "As the model takes it: adaptive where it can, else with a budget where an effort or a budget is set"
+    ADAPTIVE = "adaptive", "The model decides how much"
+    ENABLED = "enabled", "With a budget of tokens"
+    DISABLED = "disabled", "The model is asked not to think"
+    OFF = "off", "Nothing is said of thinking"
+
+
+class ThinkingDisplay(Choice):
+    """What a server shows of the thinking."""
+
+    SUMMARIZED = "summarized", "A summary; newer models show none unasked"
+    OMITTED = "omitted", "Nothing: answers begin sooner"
+
+
+class PromptCache(Choice):
+    """Whether the parts of a request that later requests repeat are marked for the prompt cache."""
+
+    AUTO = "auto", "Marks that hold for 5 minutes, where the server is not known to do without"
+    FIVE_MINUTES = "5m", "Marks that hold for 5 minutes after the last use"
+    ONE_HOUR = "1h", "Marks that hold for an hour; writing costs more, so it pays from the second re-use on"
+    OFF = "off", "No marks"
+
+
+class ContextEditing(Choice):
+    """Whether the server takes old thinking and old results of tools out of a conversation that grows too long."""
+
+    AUTO = "auto", "Where the model can, and its context window is below a million tokens"
+    ON = "on", "Where the model is not known to be unable to"
+    OFF = "off", "Never"
+
+
+class LateSystem(Choice):
+    """Where system messages go that stand behind the first message of the user."""
+
+    AUTO = "auto", "In their places where the model takes them there, which keeps the prompt cache; else as `join`"
+    JOIN = "join", "To the other system messages, at the beginning"
+    IN_PLACE = "in-place", "In their places"
+
+
+class KeyHeader(Choice):
+    """The header that carries the key."""
+
+    AUTO = "auto", "As the server is known to take it, else `x-api-key`"
+    X_API_KEY = "x-api-key", "The key alone, in `x-api-key`"
+    BEARER = "bearer", "As a bearer token, in `Authorization`"
+
+
+class Platform(Choice):
+    """Where Anthropic's models run, which says where a request names the model."""
+
+    ANTHROPIC = "anthropic", "The API of Anthropic, and everything that speaks like it"
+    VERTEX = "vertex", "Google Vertex AI: the model is in the path, `anthropic_version` in the body"
+    BEDROCK = "bedrock", "Amazon Bedrock (InvokeModel): as with Vertex AI, and the answer comes whole, not as a stream"
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicMessagesSettings:
+    """The request settings of Anthropic Messages alone.
+
+    Attributes:
+        messages_server: The name of the known server whose rules requests follow; None for the one that the base URL
+            tells.
+        thinking_as: The form in which a model is asked to think.
+        thinking_tokens: The budget of thinking in tokens; None for one that goes by the effort.
+        thinking_display: What the server shows of the thinking.
+        prompt_cache: Whether parts are marked for the prompt cache, and for how long.
+        context_editing: Whether the server takes old thinking and old results out of a conversation.
+        clear_results_at: The tokens of a prompt from which on old results are taken out; None for three fifths of the
+            window.
+        summarize_at: The tokens of a prompt from which on the server summarises the conversation; None for never.
+        late_system: Where late system messages go.
+        betas: Further names for the header `anthropic-beta`.
+        key_header: The header that carries the key.
+        platform: Where the models run.
+    """
+
+    messages_server: str | None = None
+    thinking_as: ThinkingAs = ThinkingAs.AUTO
+    thinking_tokens: int | None = None
+    thinking_display: ThinkingDisplay = ThinkingDisplay.SUMMARIZED
+    prompt_cache: PromptCache = PromptCache.AUTO
+    context_editing: ContextEditing = ContextEditing.AUTO
+    clear_results_at: int | None = None
+    summarize_at: int | None = None
+    late_system: LateSystem = LateSystem.AUTO
+    betas: tuple[str, ...] = ()
+    key_header: KeyHeader = KeyHeader.AUTO
+    platform: Platform = Platform.ANTHROPIC
+
+
+def _server(value: str, where: str) -> str:
+    if value not in _NAMES:
+        raise ConfigurationError(where, shortened(value), f"one of {', '.join(_NAMES)}")
+    return value
+
+
+OWN_SETTINGS: Final = OwnSettings(
+    AnthropicMessagesSettings,
+    (
+        Setting(
+            "messagesServer",
+            text(_server, enum=list(_NAMES), enumDescriptions=list(_TITLES)),
+            "The server whose rules requests follow, such as `ollama` behind a gateway of your own",
+            otherwise="the one that the base URL tells",
+        ),
+        Setting("thinkingAs", choice(ThinkingAs), "The form in which a model is asked to think", "auto"),
+        Setting(
+            "thinkingTokens",
+            whole(LEAST_BUDGET),
+            "The most tokens of thinking, where the model takes a budget",
+            otherwise="by the chosen effort",
+        ),
+        Setting("thinkingDisplay", choice(ThinkingDisplay), "What the server shows of the thinking", "summarized"),
+        Setting(
+            "promptCache",
+            choice(PromptCache),
+            "Whether the parts of a request that later requests repeat are marked for the prompt cache",
+            "auto",
+        ),
+        Setting(
+            "contextEditing",
+            choice(ContextEditing),
+            "Whether the server takes old thinking and old results of tools out of a long conversation",
+            "auto",
+        ),
+        Setting(
+            "clearResultsAt",
+            whole(),
+            "The tokens of a prompt from which on the server takes out old results of tools",
+            otherwise="three fifths of the context window",
+        ),
+        Setting(
+            "summarizeAt",
+            whole(LEAST_SUMMARY),
+            "The tokens of a prompt from which on the server puts a summary in the place of the conversation",
+            otherwise="never",
+        ),
+        Setting(
+            "lateSystem",
+            choice(LateSystem),
+            "Where system messages go that stand behind the first message of the user",
+            "auto",
+        ),
+        Setting("betas", STRINGS, "Further names for the header `anthropic-beta`"),
+        Setting("keyHeader", choice(KeyHeader), "The header that carries the key", "auto"),
+        Setting("platform", choice(Platform), "Where Anthropic's models run", "anthropic"),
+    ),
+)
