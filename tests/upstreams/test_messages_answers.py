@@ -18,8 +18,8 @@ from partstream.errors import (
 from partstream.loopback.connection import LoopbackRequest
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.anthropic_messages.endpoint import resume
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.testing.steps import Step, document

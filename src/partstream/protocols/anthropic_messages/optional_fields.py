@@ -11,10 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.anthropic_messages.betas import BETA_HEADER, FEATURE_BETAS, joined, named
-from partstream.protocols.anthropic_messages.context_edits import without_thinking_edits
+from partstream.protocols.anthropic_messages.endpoint import (
+    BETA_HEADER,
+    FEATURE_BETAS,
+    asks_to_think,
+    joined,
+    named,
+    without_thinking_edits,
+)
 from partstream.protocols.anthropic_messages.models import LEAST_BUDGET
-from partstream.protocols.anthropic_messages.request_thinking import asks_to_think
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
 
 if TYPE_CHECKING:

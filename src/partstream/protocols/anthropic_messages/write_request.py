@@ -12,14 +12,26 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import SystemAs
 from partstream.messages import ToolMode
-from partstream.protocols.anthropic_messages.answer_limits import answer_limit
-from partstream.protocols.anthropic_messages.betas import BETA_HEADER, betas_of, joined
 from partstream.protocols.anthropic_messages.cache_marks import mark_for_cache
-from partstream.protocols.anthropic_messages.context_edits import context_management
-from partstream.protocols.anthropic_messages.count import COUNT
+from partstream.protocols.anthropic_messages.endpoint import (
+    BETA_HEADER,
+    COUNT,
+    PATH,
+    ThinkingChoice,
+    answer_limit,
+    asks_to_think,
+    authorize,
+    authorize_for,
+    betas_of,
+    context_management,
+    joined,
+    on_platform,
+    resume,
+    thinking_fields,
+    without_refused_sampling,
+)
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.input_messages import write_conversation
-from partstream.protocols.anthropic_messages.keys import authorize, authorize_for
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,
     LateSystem,
@@ -28,17 +40,9 @@ from partstream.protocols.anthropic_messages.models import (
     rules_of,
 )
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
-from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
 from partstream.protocols.anthropic_messages.provider_state import may_end
 from partstream.protocols.anthropic_messages.request_options import options_of
-from partstream.protocols.anthropic_messages.request_thinking import (
-    ThinkingChoice,
-    asks_to_think,
-    thinking_fields,
-    without_refused_sampling,
-)
 from partstream.protocols.anthropic_messages.request_tools import tool_fields
-from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
