@@ -11,11 +11,10 @@ from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
-from partstream.protocols.anthropic_messages.input_messages import CONTINUE, NO_BEGINNING
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
 from partstream.protocols.anthropic_messages.read_response import ReportedUsage, StopReason
 from partstream.protocols.anthropic_messages.read_response import citation_of as read_citation_of
-from partstream.protocols.anthropic_messages.request_options import read_options
+from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, read_options
 from partstream.protocols.anthropic_messages.write_response import citation_of, stop_word
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import joined_blocks

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.anthropic_messages.cache_marks import MARK, mark_for_cache
+from partstream.protocols.anthropic_messages.write_request import MARK, mark_for_cache
 
 
 def user(*kinds: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
 from partstream.conversation.pairing import MISSING_RESULT
 from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.anthropic_messages.input_messages import CONTINUE, NO_BEGINNING
+from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING
 from protocols.anthropic_messages.requests import (
     OPUS_5,
     THOUGHT,

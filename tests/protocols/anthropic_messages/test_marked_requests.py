@@ -7,7 +7,7 @@ import pytest
 from conversation.rows import PIXEL
 from conversation.samples import WEATHER, assistant, called, gave, system, user
 from partstream import ChatMessage, RequestSettings, Tool
-from partstream.protocols.anthropic_messages.cache_marks import mark_for_cache
+from partstream.protocols.anthropic_messages.write_request import mark_for_cache
 from protocols.anthropic_messages.requests import THOUGHT, body_of, result, said, text, thinking
 
 MARK = {"type": "ephemeral"}

@@ -15,8 +15,8 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.state_marker import StateMarker, marker_part
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.input_messages import CONTINUE
 from partstream.protocols.anthropic_messages.provider_state import block_item, call_item, container_item
+from partstream.protocols.anthropic_messages.write_request import CONTINUE
 from protocols.anthropic_messages.requests import (
     HAIKU,
     OPUS_5,

@@ -16,8 +16,7 @@ from partstream.protocols.anthropic_messages.models import (
     Platform,
     abilities_of,
 )
-from partstream.protocols.anthropic_messages.request_tools import input_schema
-from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST, find_model_lists
+from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST, find_model_lists, input_schema
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import KeyKind
 from protocols.anthropic_messages.requests import (

@@ -6,13 +6,16 @@ row (:mod:`.server_rules`). Source: docs/wires/anthropic-messages.md, from "Requ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import SystemAs
+from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.spoken_turns import spoken_turns
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.messages import ToolMode
-from partstream.protocols.anthropic_messages.cache_marks import mark_for_cache
 from partstream.protocols.anthropic_messages.endpoint import (
     BETA_HEADER,
     COUNT,
@@ -31,7 +34,6 @@ from partstream.protocols.anthropic_messages.endpoint import (
     without_refused_sampling,
 )
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.input_messages import write_conversation
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,
     LateSystem,
@@ -40,31 +42,450 @@ from partstream.protocols.anthropic_messages.models import (
     rules_of,
 )
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
-from partstream.protocols.anthropic_messages.provider_state import may_end
-from partstream.protocols.anthropic_messages.request_options import options_of
-from partstream.protocols.anthropic_messages.request_tools import tool_fields
-from partstream.protocols.options import with_extra_fields
+from partstream.protocols.anthropic_messages.provider_state import (
+    CONTAINER,
+    ITEM_TYPE,
+    answer_blocks,
+    input_blocks,
+    may_end,
+    paired,
+    result_block,
+    text_blocks,
+    waits_for_server,
+)
+from partstream.protocols.options import AnswerFormat, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.schemas import inlined
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.spoken_turns import MergedTurn
+    from partstream.conversation.turns import Piece, Turn
+    from partstream.messages import Tool
     from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
-    from partstream.protocols.anthropic_messages.request_options import ChosenOptions
+    from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.schemas import Schema
     from partstream.provider import LanguageModelChatInformation
 
-__all__ = [
-    "VERSION_HEADERS",
-    "WRITE_REQUEST",
-    "build_request",
-    "complete_settings",
-    "conversation_rules",
-    "find_model_lists",
-]
+
+# ---- input messages ----
+# Writes turns as messages (docs/wires/anthropic-messages.md#messages).
+#
+# User and assistant take turns, beginning and ending with the user; all results of an answer stand first in the
+# message behind it. Servers other than Anthropic's refuse what is not merged, so everything is merged here.
+
+CONTINUE: Final = "Please continue."
+"""The user's text after a last answer, which models refuse (docs/wires/anthropic-messages.md#messages)."""
+NO_BEGINNING: Final = "[The beginning of the conversation is missing.]"
+"""What the user says before a first answer: the first message has to be a user's."""
+
+
+class WrittenConversation(NamedTuple):
+    """A conversation on the wire.
+
+    Attributes:
+        system: The text of the system messages at the beginning; empty for none.
+        messages: The messages.
+        container: The id of the container that the last answer ran code in, or None.
+    """
+
+    system: str
+    messages: list[Wire]
+    container: str | None
+
+
+def write_conversation(request: ChatRequest, rules: ServerRules, *, has_system_turns: bool) -> WrittenConversation:
+    """The messages of a conversation, in order.
+
+    Args:
+        request: The request.
+        rules: What the server takes.
+        has_system_turns: Whether late system messages stay in their places.
+
+    Raises:
+        RequestNotExpressibleError: The server does not take a file of the user, or a call holds what JSON has no form
+            for.
+    """
+    deferred = request.settings.tool_images is ToolImages.USER_MESSAGE
+    writer = _Writer(rules, request.instructions, keeps_places=has_system_turns)
+    for turn in spoken_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
+        writer.write(turn)
+    return WrittenConversation(writer.system, writer.end(), _container(request.turns))
+
+
+class _Writer:
+    """The messages of one request so far.
+
+    Attributes:
+        system: The text of the system messages at the beginning.
+    """
+
+    def __init__(self, rules: ServerRules, instructions: str, *, keeps_places: bool) -> None:
+        self.system = instructions
+        self._rules = rules
+        self._keeps_places = keeps_places
+        self._messages: list[Wire] = []
+        self._late: list[str] = []
+
+    def write(self, turn: MergedTurn) -> None:
+        if turn.role is TurnRole.SYSTEM:
+            self._system(_text(turn.content))
+        elif turn.role is TurnRole.USER:
+            self._user(input_blocks(_said(turn.content), self._rules))
+        elif turn.role is TurnRole.ASSISTANT:
+            self._assistant(turn)
+        self._results(turn)
+
+    def end(self) -> list[Wire]:
+        """The messages, of which the last is the user's, or a system message behind it."""
+        if not self._messages or self._messages[-1]["role"] == "assistant":
+            self._user(text_blocks(CONTINUE))
+        self._say_late()
+        return _keeping_results_alone(_merged(paired(self._messages)))
+
+    def _system(self, text: str) -> None:
+        if not text.strip():
+            return
+        if self._keeps_places and self._messages:
+            self._late.append(text)
+        else:
+            self.system = f"{self.system}\n\n{text}" if self.system else text
+
+    def _say_late(self) -> None:
+        """Adds the system messages that wait: they stand right behind a user's, and before an answer or at the end."""
+        if self._late and self._messages and self._messages[-1]["role"] == "user":
+            self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
+            self._late = []
+
+    def _user(self, blocks: list[Wire]) -> None:
+        if not blocks:
+            return
+        if self._messages and self._messages[-1]["role"] == "user":
+            self._messages[-1]["content"] += blocks
+        else:
+            self._messages.append({"role": "user", "content": list(blocks)})
+
+    def _assistant(self, turn: MergedTurn) -> None:
+        blocks: list[Wire] = []
+        for one in turn.turns:
+            blocks += answer_blocks(one.content)
+        if not blocks:
+            return
+        if not self._messages:
+            self._user(text_blocks(NO_BEGINNING))
+        self._say_late()
+        if self._messages[-1]["role"] == "assistant":
+            self._messages[-1]["content"] += blocks
+        else:
+            self._messages.append({"role": "assistant", "content": blocks})
+
+    def _results(self, turn: MergedTurn) -> None:
+        order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
+        results = sorted(turn.results, key=lambda result: order.get(result.call_id, len(order)))
+        self._user([result_block(result, self._rules) for result in results])
+
+
+def _said(pieces: Iterable[Piece]) -> list[Text | Attachment]:
+    return [piece for piece in pieces if isinstance(piece, Text | Attachment)]
+
+
+def _text(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
+
+
+def _merged(messages: Iterable[Wire]) -> list[Wire]:
+    """The messages, those of one role that follow each other as one."""
+    merged: list[Wire] = []
+    for message in messages:
+        if merged and merged[-1]["role"] == message["role"]:
+            merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _keeping_results_alone(messages: Sequence[Wire]) -> list[Wire]:
+    """The messages, where one that follows a waiting tool of the server holds results alone.
+
+    Other content ends the turn, and the waiting call is refused (docs/wires/anthropic-messages.md#mixed-turns). So it
+    goes into the last result, where the model reads it too.
+    """
+    kept: list[Wire] = []
+    for message in messages:
+        waits = message["role"] == "user" and bool(kept) and waits_for_server(kept[-1]["content"])
+        kept.append(_with_results_alone(message) if waits else message)
+    return kept
+
+
+def _with_results_alone(message: Wire) -> Wire:
+    results = [block for block in message["content"] if block["type"] == "tool_result"]
+    others = [block for block in message["content"] if block["type"] != "tool_result"]
+    if not results or not others:
+        return message
+    given = results[-1].get("content", [])
+    content = text_blocks(given) if isinstance(given, str) else list(given)
+    results[-1] = {**results[-1], "content": [*content, *others]}
+    return {**message, "content": results}
+
+
+def _container(turns: Sequence[Turn]) -> str | None:
+    """The container of the last answer: one of an earlier answer may be gone."""
+    last = next((turn for turn in reversed(turns) if turn.role is TurnRole.ASSISTANT), None)
+    for piece in reversed(last.content if last is not None else ()):
+        held = piece.item if isinstance(piece, Reasoning) and piece.item.get("type") == ITEM_TYPE else {}
+        container = held.get(CONTAINER)
+        if isinstance(container, dict) and isinstance(container.get("id"), str):
+            return str(container["id"])
+    return None
+
+
+# ---- request options ----
+# The options of a caller, under whatever name, as fields (docs/wires/anthropic-messages.md#request-fields).
+
+_LIMIT: Final = "limit"
+_EFFORT: Final = "effort"
+_PARALLEL: Final = "parallel"
+
+_NAMES: Final = {
+    "maxTokens": _LIMIT,
+    "max_tokens": _LIMIT,
+    "max_completion_tokens": _LIMIT,
+    "max_output_tokens": _LIMIT,
+    "maxOutputTokens": _LIMIT,
+    "reasoning_effort": _EFFORT,
+    "reasoningEffort": _EFFORT,
+    "parallel_tool_calls": _PARALLEL,
+    "parallelToolCalls": _PARALLEL,
+    "topP": "top_p",
+    "topK": "top_k",
+    "stop": "stop_sequences",
+    "stopSequences": "stop_sequences",
+}
+"""Options in the words of other protocols and SDKs; all others are sent as they are."""
+
+_NOT_OPTIONS: Final = frozenset(
+    {"model", "messages", "system", "stream", "stream_options", "tools", "tool_choice", "store", "n"}
+    | {"prompt", "input", "instructions", "previous_response_id"}
+)
+"""Fields that no option of a caller replaces: the request and the settings of its owner say them, or they say how an
+answer is read."""
+
+
+class ChosenOptions(NamedTuple):
+    """What was chosen.
+
+    Attributes:
+        fields: Fields of the body.
+        limit: The most tokens of the answer, or None.
+        effort: The effort, or None.
+        parallel: Whether several tools may be called at once, or None.
+    """
+
+    fields: Wire
+    limit: int | None
+    effort: str | None
+    parallel: bool | None
+
+
+_WIRE: Final = "anthropic-messages"
+_KNOWN: Final = frozenset(_NAMES) | {"stop_sequences", "temperature", "top_k", "top_p"}
+"""The options of other wires that mean the same here."""
+
+
+def options_of(request: ChatRequest) -> ChosenOptions:
+    """Reads the options of a request, which may have come in over another wire."""
+    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
+
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    """The format of an answer; only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
+    if asked.schema is None:
+        return {}
+    return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
+
+
+def read_options(options: Mapping[str, Any]) -> ChosenOptions:
+    """Reads the options of a request."""
+    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _NOT_OPTIONS}
+    limit, effort, parallel = (named.pop(name, None) for name in (_LIMIT, _EFFORT, _PARALLEL))
+    if isinstance(named.get("stop_sequences"), str):
+        named["stop_sequences"] = [named["stop_sequences"]]
+    reasoning = named.get("reasoning")
+    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
+        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
+    return ChosenOptions(
+        named,
+        limit if type(limit) is int and limit > 0 else None,
+        effort if isinstance(effort, str) and effort else None,
+        parallel if isinstance(parallel, bool) else None,
+    )
+
+
+# ---- request tools ----
+# Writes tools and the choice among them (docs/wires/anthropic-messages.md#tools-and-tool-choice).
+
+_ALTERNATIVES: Final = ("anyOf", "oneOf")
+_TOGETHER: Final = "allOf"
+
+
+def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
+    """The fields of a body that say which tools there are.
+
+    `strict` is never sent: it has limits that the tools of an editor exceed.
+
+    Args:
+        request: The request.
+        parallel: Whether several tools may be called at once; None where nobody chose.
+    """
+    if not request.tools:
+        return {}
+    choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    if parallel is not None:
+        choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
+    return {"tools": [_tool(tool) for tool in request.tools], **({"tool_choice": choice} if choice else {})}
+
+
+def _tool(tool: Tool) -> Wire:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": input_schema(tool.input_schema or {})}
+
+
+def input_schema(schema: Mapping[str, Any]) -> Schema:
+    """The schema of a tool's input as servers take it: an object at the top, with no alternatives there.
+
+    Alternatives at the top become one object that takes the properties of each, and demands what all of them demand.
+    """
+    top: Schema = dict(schema) if "$ref" not in schema else inlined(schema)
+    if any(word in top for word in (*_ALTERNATIVES, _TOGETHER)):
+        top = _flattened(top, schema)
+    if top.get("type") != "object":
+        top = {**top, "type": "object"}
+    return top if isinstance(top.get("properties", {}), Mapping) else {**top, "properties": {}}
+
+
+def _flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
+    rest = {name: value for name, value in top.items() if name not in {*_ALTERNATIVES, _TOGETHER}}
+    properties: dict[str, Any] = {}
+    required = dict.fromkeys(_names(rest))
+    for part in _objects(top.get(_TOGETHER), root):
+        properties |= _properties(part)
+        required |= dict.fromkeys(_names(part))
+    for word in _ALTERNATIVES:
+        listed = _objects(top.get(word), root)
+        for part in listed:
+            for name, value in _properties(part).items():
+                properties.setdefault(name, value)
+        if listed:
+            required |= {name: None for name in _names(listed[0]) if all(name in _names(one) for one in listed)}
+    flat: Schema = {**rest, "type": "object", "properties": {**properties, **_properties(rest)}}
+    return flat | ({"required": list(required)} if required else {})
+
+
+def _objects(parts: Any, root: Mapping[str, Any]) -> list[Schema]:
+    """The schemas of a list, each flat and without references to the rest."""
+    definitions = {name: root[name] for name in ("$defs", "definitions") if name in root}
+    found = (inlined({**part, **definitions}) for part in parts or () if isinstance(part, Mapping))
+    return [
+        _flattened(part, part) if any(word in part for word in (*_ALTERNATIVES, _TOGETHER)) else part for part in found
+    ]
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _names(schema: Mapping[str, Any]) -> list[str]:
+    required = schema.get("required")
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+# ---- cache marks ----
+# Marks where the prompt cache is written and read (docs/wires/anthropic-messages.md#prompt-cache).
+#
+# Four marks, which is all that a server takes: behind the tools, behind the system prompt, behind what the request
+# before this one ended with, and behind what this one ends with. The third stands exactly where the request before
+# wrote its fourth, so that reading never depends on how many blocks a server looks back.
+#
+# Some models forget the thinking of a finished turn (docs/wires/anthropic-messages.md#thinking-by-model): with the
+# next question, all that follows the question before it is another prompt. There a mark after that question replaces
+# the mark after the tools, which the mark after the system prompt covers too.
+
+MARK: Final = "cache_control"
+"""The field of a mark. At the top of a body, it is the server's own mark behind the last block."""
+
+_NEVER_MARKED: Final = frozenset({"thinking", "redacted_thinking"})
+
+
+def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_thinking: bool = True) -> dict[str, Any]:
+    """The body with its marks.
+
+    Args:
+        body: The body, whose system prompt is a text or a list of blocks.
+        lifetime: How long what is written stays, such as `1h`; None for the server's five minutes.
+        keeps_thinking: Whether the model keeps the thinking of finished turns.
+    """
+    mark = {MARK: {"type": "ephemeral", **({} if lifetime is None else {"ttl": lifetime})}}
+    marked = dict(body)
+    if (tools := marked.get("tools")) and (keeps_thinking or not marked.get("system")):
+        marked["tools"] = _with_mark(tools, _last(tools, _is_plain_tool), mark)
+    if system := marked.get("system"):
+        blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
+        marked["system"] = _with_mark(blocks, _last(blocks, _is_markable), mark)
+    messages = list(marked["messages"])
+    ends = _ends(messages, marks_last=MARK not in marked)
+    for place in ends if keeps_thinking else {*_question(messages), *ends}:
+        content = messages[place]["content"]
+        index = _last(content, _is_markable)
+        messages[place] = {**messages[place], "content": _with_mark(content, index, mark)}
+    return marked | {"messages": messages}
+
+
+def _ends(messages: Sequence[Wire], *, marks_last: bool) -> list[int]:
+    """The messages of the user that the request before this one, and this one, end with."""
+    users = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    before = [index for index in users if answers and index < answers[-1]][-1:]
+    return [*before, *(users[-1:] if marks_last and users[-1:] != before else [])]
+
+
+def _question(messages: Sequence[Wire]) -> list[int]:
+    """The message of the user that began the turn of the last answer."""
+    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    before = messages[: answers[-1]] if answers else []
+    return [
+        index
+        for index, message in enumerate(before)
+        if message["role"] == "user" and any(block["type"] != "tool_result" for block in message["content"])
+    ][-1:]
+
+
+def _is_plain_tool(tool: Wire) -> bool:
+    return not tool.get("defer_loading")
+
+
+def _is_markable(block: Wire) -> bool:
+    return block.get("type") not in _NEVER_MARKED and (
+        block.get("type") != "text" or bool(str(block.get("text", "")).strip())
+    )
+
+
+def _last(items: Sequence[Wire], fits: Any) -> int | None:
+    return next((index for index in range(len(items) - 1, -1, -1) if fits(items[index])), None)
+
+
+def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wire]:
+    if index is None:
+        return list(items)
+    return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]
+
+
+# ---- write request ----
 
 VERSION_HEADERS: Final[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
 """Every request needs it, that for the list of models too; there is no newer value."""
