@@ -11,6 +11,7 @@ from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
+from partstream.protocols.anthropic_messages.errors import said_of
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
 from partstream.protocols.anthropic_messages.read_response import ReportedUsage, StopReason
 from partstream.protocols.anthropic_messages.read_response import citation_of as read_citation_of
@@ -18,7 +19,6 @@ from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_B
 from partstream.protocols.anthropic_messages.write_response import citation_of, stop_word
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import joined_blocks
-from partstream.protocols.anthropic_messages.written_errors import said_of
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation

@@ -33,7 +33,7 @@ from partstream.protocols.anthropic_messages.endpoint import (
     thinking_fields,
     without_refused_sampling,
 )
-from partstream.protocols.anthropic_messages.errors import ERRORS
+from partstream.protocols.anthropic_messages.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,
     LateSystem,
@@ -41,7 +41,6 @@ from partstream.protocols.anthropic_messages.models import (
     abilities_of,
     rules_of,
 )
-from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.provider_state import (
     CONTAINER,
     ITEM_TYPE,

@@ -16,10 +16,10 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
+from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply
 from partstream.protocols.anthropic_messages.served_documents import DOCUMENTS, PREFIX
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import write_document
-from partstream.protocols.anthropic_messages.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import loads
-from partstream.protocols.anthropic_messages.written_errors import error_document, status_of
+from partstream.protocols.anthropic_messages.errors import error_document, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
