@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
 from partstream.protocols.anthropic_messages.errors import said_of
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
 from partstream.protocols.anthropic_messages.read_response import ReportedUsage, StopReason
 from partstream.protocols.anthropic_messages.read_response import citation_of as read_citation_of
+from partstream.protocols.anthropic_messages.serve import (
+    WrittenBlocks,
+    WrittenState,
+    citation_of,
+    joined_blocks,
+    read_thinking,
+    stop_word,
+    usage_at_end,
+    usage_at_start,
+)
 from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, read_options
-from partstream.protocols.anthropic_messages.write_response import citation_of, stop_word
-from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
-from partstream.protocols.anthropic_messages.written_document import joined_blocks
-from partstream.protocols.anthropic_messages.written_state import WrittenState
-from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (

@@ -12,7 +12,7 @@ from partstream.conversation.settings import RequestSettings
 from partstream.parts import ThinkingPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.provider_state import block_item
-from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
+from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.serve import WireRequest

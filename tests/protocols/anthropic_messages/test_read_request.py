@@ -13,7 +13,7 @@ from partstream.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, sealed_text
-from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
+from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 

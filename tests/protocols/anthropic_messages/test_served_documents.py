@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.replay_provider import SERVED_MODELS

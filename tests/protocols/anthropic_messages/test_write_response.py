@@ -15,7 +15,7 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, container_item
-from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.provider_state import open_state
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.errors import InvalidRequestError
-from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
+from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.vendors.anthropic_messages import VENDOR

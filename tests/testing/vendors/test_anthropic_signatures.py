@@ -9,8 +9,7 @@ import pytest
 
 from partstream.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
-from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
-from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.directives import NamedValue

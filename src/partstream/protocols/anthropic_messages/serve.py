@@ -1,0 +1,1050 @@
+"""Reads a request of Anthropic Messages, as its server does.
+
+What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
+is an option of the model, and goes on under its name; what a client wants of the server itself, and every block and
+tool of an unknown type, is counted in :attr:`partstream.outputs.Asked.unmapped` and fails no request.
+
+Source: `anthropic` 2.12.0, `types/message_create_params.py` and `types/beta/message_create_params.py`; what real
+clients send beside it is in docs/wires/anthropic-messages.md#what-claude-code-sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.conversation.places import PLACE, AnswerPlace
+from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class, thinking_part
+from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
+from partstream.protocols.anthropic_messages.provider_state import (
+    UNSIGNED,
+    block_item,
+    block_of,
+    block_of_sdk,
+    call_item,
+    container_of,
+    fields_of_call,
+    sealed_text,
+)
+from partstream.protocols.citations import read_citation
+from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.model_documents import ModelDocuments
+from partstream.protocols.provider_state import open_state
+from partstream.protocols.read_request import (
+    Counts,
+    checked,
+    described,
+    messages_by_role,
+    not_default,
+    optional_text,
+    read_address,
+    read_bytes,
+    read_parts,
+    required_text,
+    said,
+    tools_of_type,
+)
+from partstream.protocols.read_response import LifecycleState
+from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, ServedDocument
+from partstream.usage import UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from partstream.outputs import Reply, StreamOutput
+    from partstream.parts import MessagePart, ToolResultContent
+    from partstream.protocols.citations import Citation
+    from partstream.protocols.serve import ServedModel, WireRequest
+    from partstream.usage import FinishReason, Usage
+
+
+# ---- asked content ----
+# Reads the content of the user's messages: text, images, documents, search results, and results of tools.
+#
+# Source: `anthropic` 2.12.0, `types/*_block_param.py`; docs/wires/anthropic-messages.md#images-and-files and
+# docs/wires/anthropic-messages.md#tool-results. A mark for the prompt cache is no content, and is skipped.
+
+_Said: TypeAlias = "ToolResultContent | ToolResultPart"
+
+
+def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+    """The parts of the content of a result or of a document; a string is one text, and nothing is no part.
+
+    Raises:
+        InvalidRequestError: A block has the wrong form.
+    """
+    return () if value is None else read_parts(value, where, counts, _GIVEN)
+
+
+def read_said_by_user(value: object, where: str, counts: Counts) -> tuple[_Said, ...]:
+    """The parts of a message of the user.
+
+    Raises:
+        InvalidRequestError: A block has the wrong form.
+    """
+    return read_parts(value, where, counts, _SAID)
+
+
+def read_text(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
+    """The text of a block; None if it is empty."""
+    return said(block, "text", where)
+
+
+def _image(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    source = _source(block, where)
+    read = _IN_IMAGE.get(source["type"])
+    if read is None:
+        counts.add(f"content[].image.source.{source['type']}")  # a file that only the client's server has
+        return None
+    return read(source, f"{where}.source")
+
+
+def _document(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | TextPart | None:
+    """A document; what it is called and whether it may be cited has no place in a conversation."""
+    for name in ("title", "context"):
+        if optional_text(block, name, where):
+            counts.add(f"content[].document.{name}")
+    citations = checked(block, "citations", dict, "an object", where)
+    if citations and citations.get("enabled"):
+        counts.add("content[].document.citations")
+    source = _source(block, where)
+    if source["type"] == "content":
+        parts = read_content(source.get("content"), f"{where}.source.content", counts)
+        texts = [part.value for part in parts if isinstance(part, TextPart)]
+        if len(texts) < len(parts):
+            counts.add("content[].document.source.content (images)")
+        return TextPart("\n\n".join(texts)) if texts else None
+    read = _IN_DOCUMENT.get(source["type"])
+    if read is None:
+        counts.add(f"content[].document.source.{source['type']}")
+        return None
+    return read(source, f"{where}.source")
+
+
+def _source(block: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    source = block.get("source")
+    if not isinstance(source, dict) or not isinstance(source.get("type"), str):
+        raise InvalidRequestError(f"{where}.source", described(source), "an object with a type")
+    return source
+
+
+def _base64(source: Mapping[str, Any], where: str) -> DataPart:
+    label = optional_text(source, "media_type", where)
+    return read_bytes(required_text(source, "data", where), f"{where}.data", label)
+
+
+def _url(source: Mapping[str, Any], where: str) -> DataPart:
+    return read_address(required_text(source, "url", where), f"{where}.url")
+
+
+def _plain_text(source: Mapping[str, Any], where: str) -> DataPart:
+    label = optional_text(source, "media_type", where) or "text/plain"
+    return DataPart.text(optional_text(source, "data", where), label)
+
+
+_IN_IMAGE: Final[dict[str, Callable[[Mapping[str, Any], str], DataPart]]] = {"base64": _base64, "url": _url}
+_IN_DOCUMENT: Final[dict[str, Callable[[Mapping[str, Any], str], DataPart]]] = {**_IN_IMAGE, "text": _plain_text}
+
+
+def _search_result(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart:
+    """What a search of the client found, with its source and title before it: they are what a model cites."""
+    counts.add("content[].search_result (as text)")
+    head = (optional_text(block, "title", where), optional_text(block, "source", where))
+    parts = read_content(block.get("content"), f"{where}.content", counts)
+    texts = (part.value for part in parts if isinstance(part, TextPart))
+    return TextPart("\n".join(filter(None, (*head, *texts))))
+
+
+def _tool_result(block: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPart:
+    call_id = required_text(block, "tool_use_id", where)
+    failed = checked(block, "is_error", bool, "true or false", where)
+    return ToolResultPart(call_id, read_content(block.get("content"), f"{where}.content", counts), bool(failed))
+
+
+_GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+    "text": read_text,
+    "image": _image,
+    "document": _document,
+    "search_result": _search_result,
+}
+_SAID: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], _Said | None]]] = {
+    **_GIVEN,
+    "tool_result": _tool_result,
+}
+
+
+# ---- asked answers ----
+# Reads what an assistant's message brings back: text, calls, and the blocks that a server wants back unchanged.
+#
+# A block that is neither text nor call becomes an item in the metadata of a thinking part, at its place
+# (:mod:`partstream.protocols.anthropic_messages.provider_state`); state that we have sealed becomes what it was.
+
+
+def read_answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...]:
+    """The parts of an assistant's message; a string is one text.
+
+    Raises:
+        InvalidRequestError: A block has the wrong form.
+    """
+    if isinstance(value, str):
+        return (TextPart(value),) if value else ()
+    if not isinstance(value, list):
+        raise InvalidRequestError(where, described(value), "a string or a list of content blocks")
+    answer = _Answer(counts)
+    for place, block in enumerate(value):
+        at = f"{where}[{place}]"
+        if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+            raise InvalidRequestError(at, described(block), "an object with a type")
+        _ASKED_ANSWERS_READERS.get(block["type"], _Answer.keep)(answer, block, at)
+    return tuple(answer.parts)
+
+
+class _Answer:
+    """One message of the assistant so far."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.parts: list[MessagePart] = []
+        self._counts = counts
+        self._place = AnswerPlace()
+        self._items: list[dict[str, Any]] = []
+
+    def keep(self, block: Mapping[str, Any], where: str) -> None:
+        """Carries a block of a tool that a server ran, a summary, or what else only its server can read."""
+        self._counts.add(f"content[].{block['type']}")
+        self._carry("", block_item(_unmarked(block)))
+
+    def text(self, block: Mapping[str, Any], where: str) -> None:
+        part = said(block, "text", where)
+        if part is not None:
+            self._place.add_text(part.value)
+            self.parts.append(part)
+
+    def thinking(self, block: Mapping[str, Any], where: str) -> None:
+        shown = optional_text(block, "thinking", where)
+        self._opaque(shown, optional_text(block, "signature", where), block)
+
+    def redacted(self, block: Mapping[str, Any], where: str) -> None:
+        self._opaque("", required_text(block, "data", where), block)
+
+    def call(self, block: Mapping[str, Any], where: str) -> None:
+        given = checked(block, "input", dict, "an object", where) or {}
+        call = ToolCallPart(required_text(block, "id", where), required_text(block, "name", where), given)
+        beside = {name: value for name, value in block.items() if name not in _OF_CALL and value is not None}
+        if beside:
+            self._carry("", call_item(call.call_id, beside))
+        self._place.add_call()
+        self.parts.append(call)
+
+    def _opaque(self, shown: str, opaque: str, block: Mapping[str, Any]) -> None:
+        """Adds thinking with its state: ours, which is opened, or that of whoever signed the block."""
+        sealed = open_state(opaque)
+        if sealed is None:
+            self._carry(shown, block_item(_unmarked(block)))
+        elif sealed.item is not None:
+            self._carry(shown, sealed.item, sealed.beside)
+        elif shown or sealed.beside:
+            self.parts.append(thinking_part(shown, None, dict(sealed.beside) or None))
+
+    def _carry(self, shown: str, item: Mapping[str, Any], beside: Mapping[str, Any] | None = None) -> None:
+        """Adds an item; the metadata of its part lists all items so far, each with its place."""
+        self._items.append({**item, PLACE: self._place.value})
+        self.parts.append(thinking_part(shown, None, {**(beside or {}), ITEMS: list(self._items)}))
+
+
+def _unmarked(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in block.items() if name != _MARK}
+
+
+_MARK: Final = "cache_control"
+_OF_CALL: Final = frozenset({"type", "id", "name", "input", _MARK})
+
+_ASKED_ANSWERS_READERS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
+    "text": _Answer.text,
+    "thinking": _Answer.thinking,
+    "redacted_thinking": _Answer.redacted,
+    "tool_use": _Answer.call,
+}
+
+
+# ---- asked messages ----
+# Reads the system prompt and the messages of a request.
+#
+# Source: `anthropic` 2.12.0, `types/message_param.py`; docs/wires/anthropic-messages.md#messages. A message may have
+# the role `system`: Claude Code sends such messages (docs/wires/anthropic-messages.md#what-claude-code-sends).
+
+_BILLING: Final = "x-anthropic-billing-header:"
+"""How Claude Code's system prompt begins: a text that changes with each version, means nothing to a model, and would
+spoil the prompt caches of other servers (docs/wires/anthropic-messages.md#what-claude-code-sends)."""
+
+
+def read_system(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+    """The system prompt, a message for each of its texts.
+
+    Raises:
+        InvalidRequestError: It is neither a string nor a list of texts.
+    """
+    if value is None:
+        return ()
+    parts = read_parts(value, "system", counts, {"text": read_text})
+    said = [part.value for part in parts if not part.value.startswith(_BILLING)]
+    if len(said) < len(parts):
+        counts.add(f"system[].text ({_BILLING.rstrip(':')})")
+    return tuple(map(ChatMessage.system, said))
+
+
+def read_messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
+    """The conversation that the `messages` of a request hold.
+
+    Raises:
+        InvalidRequestError: A message has the wrong form.
+    """
+    for role, message, where in messages_by_role(value, _READERS):
+        read: Callable[[object, str, Counts], tuple[MessagePart, ...]] = _READERS[role]
+        parts = read(message.get("content"), f"{where}.content", counts)
+        if parts:
+            yield ChatMessage(_ROLES[role], parts)
+
+
+def _said_by_system(value: object, where: str, counts: Counts) -> tuple[TextPart, ...]:
+    return read_parts(value, where, counts, {"text": read_text})
+
+
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+_READERS: Final[Mapping[str, Any]] = {"user": read_said_by_user, "assistant": read_answer, "system": _said_by_system}
+
+
+# ---- asked options ----
+# Reads how a request wants the model to think: as a level of effort, which every wire has a word for.
+#
+# Source: docs/wires/anthropic-messages.md#thinking-by-model. The writer of the response reads `display`.
+
+_NO_THINKING: Final = "none"
+_USUAL: Final = "high"
+"""The effort of adaptive thinking where none is stated."""
+
+_BUDGETS: Final = ((1024, "minimal"), (4096, "low"), (10_000, "medium"), (16_000, "high"), (24_000, "xhigh"))
+"""The most tokens of thinking for each effort, as other models know it; more than that is `max`."""
+
+
+def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The reasoning effort, empty for none, and as options what else the request wants of the output.
+
+    Args:
+        body: The body, whose `thinking` and `output_config` are objects where they are there.
+
+    Raises:
+        InvalidRequestError: A field has the wrong type.
+    """
+    output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
+    effort = optional_text(output, "effort", "output_config")
+    output.pop("effort", None)
+    options = {"output_config": output} if output else {}
+    thinking = body.get("thinking") or {}
+    kind, budget = optional_text(thinking, "type", "thinking"), thinking.get("budget_tokens")
+    if kind == "disabled":
+        effort = _NO_THINKING
+    elif kind == "enabled" and type(budget) is int:
+        effort = effort or next((word for most, word in _BUDGETS if budget <= most), "max")
+    elif kind == "adaptive":
+        effort = effort or _USUAL
+    return effort, options
+
+
+# ---- asked tools ----
+# Reads the tools of a request, and which of them the model may or must call.
+#
+# Source: `anthropic` 2.12.0, `types/tool_param.py` and `types/tool_choice_param.py`. A tool with a dated type is one
+# that the server runs, or that only its own models were taught: it has no schema, and is counted.
+
+
+def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+    """The tools that the model may call, and whether it must call one.
+
+    Raises:
+        InvalidRequestError: `tools` or `tool_choice` has the wrong form.
+    """
+    tools = _listed(body.get("tools"), counts)
+    mode, name = _chosen(checked(body, "tool_choice", dict, "an object with a type"), counts)
+    if mode is None:
+        return (), ToolMode.AUTO
+    if name is not None:
+        tools = tuple(tool for tool in tools if tool.name == name)
+    return tools, mode if tools else ToolMode.AUTO
+
+
+def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
+    tools: dict[str, Tool] = {}
+    for where, tool in tools_of_type(value, "custom", counts):
+        name = required_text(tool, "name", where)
+        if name in tools:
+            counts.add("tools[] (a name for the second time)")
+            continue
+        schema = checked(tool, "input_schema", dict, "a JSON schema", where)
+        if tool.get("strict"):
+            counts.add("tools[].strict")
+        tools[name] = Tool(name, optional_text(tool, "description", where), schema)
+    return tuple(tools.values())
+
+
+_MODES: Final[Mapping[str, ToolMode | None]] = {
+    "auto": ToolMode.AUTO,
+    "any": ToolMode.REQUIRED,
+    "tool": ToolMode.REQUIRED,
+    "none": None,
+}
+
+
+def _chosen(choice: Mapping[str, Any] | None, counts: Counts) -> tuple[ToolMode | None, str | None]:
+    """Whether a tool must be called, or None where none may be; and the name of the only one that may be."""
+    if choice is None:
+        return ToolMode.AUTO, None
+    kind = choice.get("type")
+    if not isinstance(kind, str) or kind not in _MODES:
+        raise InvalidRequestError("tool_choice.type", described(kind), f"one of {', '.join(_MODES)}")
+    if choice.get("disable_parallel_tool_use"):
+        counts.add("tool_choice.disable_parallel_tool_use")
+    return _MODES[kind], required_text(choice, "name", "tool_choice") if kind == "tool" else None
+
+
+# ---- read request ----
+
+
+def read_request(request: WireRequest) -> InboundRequest:
+    """What a request asks.
+
+    Raises:
+        InvalidRequestError: A field that the answer depends on has the wrong type, or a value that nothing here can do.
+        RefusedRequestError: The client wants the server to remember the conversation.
+    """
+    body = request.body
+    if body.get("thread") is not None:
+        raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
+    for name, (field_type, expected) in _TYPED_FIELDS.items():
+        checked(body, name, field_type, expected)
+    counts = Counts()
+    system = read_system(body.get("system"), counts)
+    messages = tuple(read_messages(body.get("messages"), counts))
+    tools, tool_mode = read_tools(body, counts)
+    effort, options = read_thinking(body)
+    options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+    if conversation := _conversation(request):
+        options["_conversationId"] = conversation
+    return InboundRequest(
+        model=optional_text(body, "model"),
+        messages=(*system, *messages),
+        options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
+        stream=body.get("stream") is True,
+        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        body=body,
+    )
+
+
+_NO_THREADS: Final = "thread: this server remembers no conversation, expected all messages in each request"
+_UNSUPPORTED_THREAD: Final = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+"""What tells the official packages to send the whole conversation instead. Their `tool_runner` asks for a thread by
+itself; to ignore that would lose what the person said, because its next request holds the results of tools alone
+(`anthropic` 2.12.0, `lib/threads/_thread_state.py`)."""
+
+_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
+    "stream": (bool, "true or false"),
+    "thinking": (dict, "an object with a type"),
+    "output_config": (dict, "an object"),
+    "metadata": (dict, "an object"),
+    "context_management": (dict, "an object with edits"),
+}
+"""Fields that the answer depends on."""
+
+_OF_THE_SERVER: Final[dict[str, Any]] = {
+    "service_tier": "auto",
+    "container": None,
+    "inference_geo": None,
+    "context_management": {"edits": []},
+    "mcp_servers": [],
+    "speed": "standard",
+    "fallbacks": None,
+    "fallback_credit_token": None,
+    "diagnostics": None,
+}
+"""What a client wants of the server itself and not of a model, with the value that wants nothing."""
+
+_READ_FIELDS: Final = frozenset(
+    {
+        "model",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "stream",
+        "thinking",
+        "output_config",
+        "metadata",  # names the user, and of some clients the conversation
+        "cache_control",  # a mark for the prompt cache says nothing of what is said
+        *_OF_THE_SERVER,
+    }
+)
+"""Fields that are no options of the model; all others are, under the names that they have here."""
+
+
+def _conversation(request: WireRequest) -> str:
+    """What the client calls the conversation: Claude Code says it in a header and in the name of the user."""
+    for name in _SESSION_HEADERS:
+        if request.headers.get(name):
+            return request.headers[name]
+    said = (request.body.get("metadata") or {}).get("user_id")
+    try:
+        user = loads(said) if isinstance(said, str) and said.startswith("{") else None
+    except JSONDecodeError:
+        return ""
+    session = user.get("session_id") if isinstance(user, dict) else None
+    return session if isinstance(session, str) else ""
+
+
+_SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
+
+
+READ_REQUEST: Final = RequestReaderSpec(read=read_request)
+
+
+# ---- written blocks ----
+# The blocks of an answer that is written, one after the other: the events that open, fill and close each.
+#
+# Source: `anthropic` 2.12.0, `types/raw_content_block_*_event.py`. A block is closed before the next one opens, and
+# its index is its place in the content (docs/wires/anthropic-messages.md#order-of-blocks).
+
+_TEXT: Final = "text"
+_THINKING: Final = "thinking"
+
+
+class WrittenBlocks:
+    """The blocks of one answer.
+
+    Args:
+        size: How many characters of the arguments of a call an event holds at the most; None for all.
+        shows_thinking: Whether the text of thinking is shown: `display` of the request.
+    """
+
+    __slots__ = ("_events", "_index", "_open", "_pieces", "_shows_thinking", "_size", "_thought_id")
+
+    def __init__(self, size: int | None, *, shows_thinking: bool) -> None:
+        self._size = size
+        self._shows_thinking = shows_thinking
+        self._events: list[dict[str, Any]] = []
+        self._index = -1
+        self._open: str | None = None
+        self._pieces: list[str] = []
+        self._thought_id: str | None = None
+
+    @property
+    def thought(self) -> str | None:
+        """The text of the open thinking, or None where none is open."""
+        return "".join(self._pieces) if self._open == _THINKING else None
+
+    def take(self) -> list[dict[str, Any]]:
+        """Hands out the events that wait."""
+        events, self._events = self._events, []
+        return events
+
+    def say(self, text: str) -> None:
+        """Adds to the open text, or opens one."""
+        self._open_text()
+        self._delta("text_delta", text=text)
+
+    def cite(self, citation: Mapping[str, Any]) -> None:
+        """Adds a source of the open text, or opens one."""
+        self._open_text()
+        self._delta("citations_delta", citation=citation)
+
+    def think(self, text: str, thought_id: str | None) -> None:
+        """Adds to the open thinking, or opens one; a thought with another id is a block of its own."""
+        if self._open != _THINKING or self._thought_id != thought_id:
+            self._start({"type": _THINKING, "thinking": "", "signature": ""})
+            self._open, self._pieces, self._thought_id = _THINKING, [], thought_id
+        self._pieces.append(text)
+        if self._shows_thinking:
+            self._delta("thinking_delta", thinking=text)
+
+    def repeated(self) -> Repeated | None:
+        """The texts or the thoughts that go on with the open block; None for thinking that is not shown."""
+        if self._open == _TEXT:
+            return Repeated(lambda text, _number: self._delta_event("text_delta", text=text))
+        if self._open == _THINKING and self._shows_thinking:
+            return Repeated(lambda text, _number: self._delta_event("thinking_delta", thinking=text), self._keep)
+        return None
+
+    def _keep(self, text: str) -> int:
+        """Keeps a piece of the thinking; events have no number."""
+        self._pieces.append(text)
+        return 0
+
+    def sign(self, signature: str) -> None:
+        """Signs the open thinking, which ends with it."""
+        self._delta("signature_delta", signature=signature)
+        self._open = None
+        self._stop()
+
+    def call(self, part: ToolCallPart, fields: Mapping[str, Any]) -> None:
+        """Adds a call.
+
+        Args:
+            part: The call.
+            fields: Further fields of its block.
+        """
+        self._start({"type": "tool_use", "id": part.call_id, "name": part.name, "input": {}, **fields})
+        self._input(part.input)
+        self._stop()
+
+    def whole(self, block: Mapping[str, Any]) -> None:
+        """Adds a block as it came from a server; what is streamed in blocks of its type is streamed again."""
+        given = block.get("input")
+        if isinstance(given, dict):
+            self._start({**block, "input": {}})
+            self._input(given)
+        elif block["type"] == _THINKING:
+            self._start({**block, "thinking": "", "signature": ""})
+            if self._shows_thinking and block.get("thinking"):
+                self._delta("thinking_delta", thinking=block["thinking"])
+            self._delta("signature_delta", signature=block.get("signature") or UNSIGNED)
+        elif block["type"] == _COMPACTION:
+            said = {name: value for name, value in block.items() if name != "type"}
+            self._start({"type": _COMPACTION, "content": None})
+            self._delta("compaction_delta", **said)
+        else:
+            self._start(block)
+        self._stop()
+
+    def close(self) -> None:
+        """Ends the open block. Thinking that nobody has signed gets a signature that says so."""
+        if self._open == _THINKING:
+            self.sign(UNSIGNED)
+        elif self._open is not None:
+            self._open = None
+            self._stop()
+
+    def _open_text(self) -> None:
+        if self._open != _TEXT:
+            self._start({"type": _TEXT, "text": ""})
+            self._open = _TEXT
+
+    def _input(self, given: Mapping[str, Any]) -> None:
+        """The arguments in pieces; none are an empty text (docs/wires/anthropic-messages.md#arguments-of-calls)."""
+        self._delta("input_json_delta", partial_json="")
+        for piece in self._cut(dumps(dict(given)).decode() if given else ""):
+            self._delta("input_json_delta", partial_json=piece)
+
+    def _cut(self, text: str) -> Iterator[str]:
+        size = self._size or len(text) or 1
+        return (text[start : start + size] for start in range(0, len(text), size))
+
+    def _start(self, block: Mapping[str, Any]) -> None:
+        self.close()
+        self._index += 1
+        self._events.append({"type": "content_block_start", "index": self._index, "content_block": dict(block)})
+
+    def _delta(self, kind: str, **fields: Any) -> None:
+        self._events.append(self._delta_event(kind, **fields))
+
+    def _delta_event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "content_block_delta", "index": self._index, "delta": {"type": kind, **fields}}
+
+    def _stop(self) -> None:
+        self._events.append({"type": "content_block_stop", "index": self._index})
+
+
+_COMPACTION: Final = "compaction"
+
+
+# ---- written document ----
+# The document in place of a stream: what its events say, joined into one message.
+#
+# Source: `anthropic` 2.12.0, `types/message.py`, and how its helper joins events (`lib/streaming/_messages.py`).
+
+
+def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """The document for a client that wants no stream: HTTP status and JSON.
+
+    Args:
+        events: All events of the answer.
+    """
+    last = events[-1]
+    if last["type"] == "error":
+        status = status_of(last["error"]["type"])
+        return status, {**error_document(status, last["error"]["message"]), "error": last["error"]}
+    message = {**events[0]["message"], "content": joined_blocks(events)}
+    for event in events:
+        if event["type"] == "message_delta":
+            message |= event["delta"]
+            message["usage"] = {**message["usage"], **event["usage"]}
+    return 200, message
+
+
+def joined_blocks(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The content that the events of an answer make."""
+    content: list[dict[str, Any]] = []
+    arguments: list[str] = []
+    for event in events:
+        if event["type"] == "content_block_start":
+            content.append(dict(event["content_block"]))
+            arguments = []
+        elif event["type"] == "content_block_delta":
+            delta = event["delta"]
+            if delta["type"] == "input_json_delta":
+                arguments.append(delta["partial_json"])
+            else:
+                _DELTAS[delta["type"]](content[-1], delta)
+        elif event["type"] == "content_block_stop" and any(arguments):
+            content[-1]["input"] = loads("".join(arguments))
+    return content
+
+
+def _text(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    block["text"] += delta["text"]
+
+
+def _thinking(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    block["thinking"] += delta["thinking"]
+
+
+def _signature(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    block["signature"] = delta["signature"]
+
+
+def _citation(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    block.setdefault("citations", []).append(delta["citation"])
+
+
+def _compaction(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    block |= {name: value for name, value in delta.items() if name != "type"}
+
+
+_DELTAS: Final[dict[str, Callable[[dict[str, Any], Mapping[str, Any]], None]]] = {
+    "text_delta": _text,
+    "thinking_delta": _thinking,
+    "signature_delta": _signature,
+    "citations_delta": _citation,
+    "compaction_delta": _compaction,
+}
+
+
+# ---- written state ----
+# The state of thinking in an answer that is written: what the client has to send back.
+#
+# What a server of this wire gave (:mod:`partstream.protocols.anthropic_messages.provider_state`) stands in the block
+# that it came in. Everything else, and what names the server that gave it, is sealed into the signature of the
+# thinking that it belongs to, or into a redacted block.
+
+
+class WrittenState:
+    """The state that one answer has brought so far: metadata lists all items, and each is written once.
+
+    Args:
+        blocks: The blocks of the answer.
+
+    Attributes:
+        container: The container in which the server ran code for this answer, or None.
+    """
+
+    __slots__ = ("_blocks", "_fields", "_listed", "container")
+
+    def __init__(self, blocks: WrittenBlocks) -> None:
+        self._blocks = blocks
+        self._fields: dict[str, Mapping[str, Any]] = {}
+        self._listed = 0
+        self.container: Mapping[str, Any] | None = None
+
+    def write(self, metadata: Mapping[str, Any]) -> None:
+        """Writes what is new in the metadata of a thinking part."""
+        listed = metadata.get(ITEMS)
+        if not isinstance(listed, list | tuple):
+            self._seal(None, metadata)
+            return
+        new, self._listed = listed[self._listed :], len(listed)
+        for item in new:
+            if isinstance(item, Mapping) and not (len(metadata) == 1 and self._is_written(item)):
+                self._seal(item, metadata)
+
+    def fields_of(self, call_id: str) -> Mapping[str, Any]:
+        """The further fields of a call, if state that came before it has any."""
+        return self._fields.pop(call_id, {})
+
+    def _is_written(self, item: Mapping[str, Any]) -> bool:
+        """Writes an item as what it stands for, if that has a place of its own here."""
+        of_call, container = fields_of_call(item), container_of(item)
+        if of_call is not None:
+            self._fields[of_call[0]] = of_call[1]
+            return True
+        if container is not None:
+            self.container = container
+            return True
+        block = block_of(item) or block_of_sdk(item)
+        if block is None:
+            return False
+        if block["type"] != "thinking":
+            self._blocks.whole(block)
+            return True
+        return self._is_signed(block.get("thinking"), block.get("signature"))
+
+    def _is_signed(self, text: Any, signature: Any) -> bool:
+        """Signs the open thinking with a signature of its own text: another text would make it invalid."""
+        if not isinstance(signature, str) or not signature:
+            return False
+        thought = self._blocks.thought
+        if thought is None and not text:
+            self._blocks.whole({"type": "thinking", "thinking": "", "signature": signature})
+        elif text == thought:
+            self._blocks.sign(signature)
+        else:
+            return False
+        return True
+
+    def _seal(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> None:
+        sealed = sealed_text(item, metadata) if usable_items([metadata if item is None else item]) else None
+        if sealed is None:
+            return
+        if self._blocks.thought is None:
+            self._blocks.whole({"type": "redacted_thinking", "data": sealed})
+        else:
+            self._blocks.sign(sealed)
+
+
+# ---- written usage ----
+# The tokens of an answer that is written.
+#
+# Here `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields (docs/wires/anthropic-
+# messages.md#usage). A stream begins with estimates, and its end has the numbers that count.
+#
+# Source: `anthropic` 2.12.0, `types/usage.py` and `types/message_delta_usage.py`.
+
+
+def usage_at_start() -> dict[str, Any]:
+    """The usage of `message_start`; the official types demand numbers."""
+    return {
+        "input_tokens": 0,
+        "cache_creation_input_tokens": None,
+        "cache_read_input_tokens": None,
+        "output_tokens": 0,
+    }
+
+
+def usage_at_end(usage: Usage | None) -> dict[str, Any]:
+    """The usage of `message_delta`: what is known, and the tokens of the answer, which the official types demand."""
+    if usage is None:
+        return {"output_tokens": 0}
+    written: dict[str, Any] = {}
+    if usage.input_tokens is not None:
+        cached = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
+        written["input_tokens"] = max(0, usage.input_tokens - cached)
+    if usage.cache_write_tokens is not None:
+        written["cache_creation_input_tokens"] = usage.cache_write_tokens
+    if usage.cached_tokens is not None:
+        written["cache_read_input_tokens"] = usage.cached_tokens
+    written["output_tokens"] = usage.output_tokens or 0
+    if usage.reasoning_tokens is not None:
+        written["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return written
+
+
+# ---- served documents ----
+# The models of a server of this wire, and its counts (docs/wires/anthropic-messages.md#models-and-counting).
+#
+# Source: `anthropic` 2.12.0, `types/message_tokens_count.py`; of the models
+# :mod:`partstream.protocols.model_documents`.
+
+PREFIX: Final = "anthropic/"
+"""Claude Code shows only models whose ids begin with `claude` or `anthropic`: each other model is listed a second time,
+under this prefix and its id, and may be asked for by that name."""
+
+_SHOWN: Final = ("claude", "anthropic")
+_PAGE: Final = 1000
+"""The most that a page may have: who does not say a number gets all models."""
+_MODELS: Final = ModelDocuments(_PAGE, (PREFIX,), _SHOWN, "model")
+
+
+def _counted(request: WireRequest) -> InboundRequest:
+    for name in _OF_ANSWERS:
+        if name in request.body:
+            raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
+    return read_request(request)
+
+
+def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
+    return 200, {"input_tokens": tokens}
+
+
+_OF_ANSWERS: Final = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata")
+"""Fields that a request for an answer has, and one for a count has not."""
+
+
+def _is_meant(headers: Mapping[str, str]) -> bool:
+    """Clients of this wire name its version: at `/v1/models`, to these the aliases are shown."""
+    return "anthropic-version" in headers
+
+
+DOCUMENTS: Final = (
+    ServedDocument("GET", "/models", _MODELS.listed, _is_meant),
+    ServedDocument("GET", f"/models/{MODEL}", _MODELS.one, _is_meant),
+    ServedDocument("POST", "/messages/count_tokens", _count, counts=_counted),
+)
+
+
+# ---- write response ----
+# Writes an answer as the events of Anthropic Messages, part by part, or as one document.
+#
+# The order is the official one (docs/wires/anthropic-messages.md#order-of-blocks): `message_start`, the blocks one
+# after the other, `message_delta` with the stop reason and the tokens, `message_stop`. Every event has its type
+# twice, as the name of the frame and in the data: official clients read only the name (docs/wires/anthropic-
+# messages.md#events).
+#
+# Source: `anthropic` 2.12.0, `types/raw_message_stream_event.py`.
+
+
+class MessagesWriter:
+    """One answer of a server of Anthropic Messages; see :class:`partstream.outputs.ResponseWriter`."""
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        self._model = asked.model
+        self._id = f"msg_{sha256(f'{reply.identity}/msg'.encode()).hexdigest()[:24]}"
+        thinking = asked.body.get("thinking")
+        shows_thinking = not (isinstance(thinking, dict) and thinking.get("display") == "omitted")
+        self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
+        self._thinking_state = WrittenState(self._blocks)
+        self._called = False
+        self._state = LifecycleState.IDLE
+
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output and returns its events.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._state is LifecycleState.FINISHED:
+            raise AdapterUsageError("written to after the Finish")
+        begins = [self._start()] if self._state is LifecycleState.IDLE else []
+        self._state = LifecycleState.OPEN
+        ends: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output) or []
+        return [*begins, *self._blocks.take(), *ends]
+
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.outputs.FastPathWriter`."""
+        return self._blocks.repeated()
+
+    def _start(self) -> dict[str, Any]:
+        message: dict[str, Any] = {
+            "id": self._id,
+            "type": "message",
+            "role": "assistant",
+            "model": self._model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage_at_start(),
+        }
+        return {"type": "message_start", "message": message}
+
+    def _text(self, part: TextPart) -> None:
+        if part.value:
+            self._blocks.say(part.value)
+
+    def _thinking(self, part: ThinkingPart) -> None:
+        if part.value:
+            self._blocks.think(part.value, part.id)
+        if part.metadata:
+            self._thinking_state.write(part.metadata)
+
+    def _call(self, part: ToolCallPart) -> None:
+        self._called = True
+        self._blocks.call(part, self._thinking_state.fields_of(part.call_id))
+
+    def _data(self, part: DataPart) -> None:
+        """Writes sources; other data has no place among the blocks of an answer."""
+        citation = citation_of(read_citation(part))
+        if citation is not None:
+            self._blocks.cite(citation)
+
+    def _nothing(self, _output: Unmapped) -> None:
+        """Writes nothing: what no part holds has no place among the blocks either."""
+
+    def _finish(self, finish: Finish) -> list[dict[str, Any]]:
+        self._state = LifecycleState.FINISHED
+        self._blocks.close()
+        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
+            known = [] if finish.usage is None else [self._delta(None, finish)]
+            return [*known, error_event(finish.error)]
+        word = stop_word(finish.outcome, finish.reason, called=self._called)
+        return [self._delta(word, finish), {"type": "message_stop"}]
+
+    def _delta(self, word: str | None, finish: Finish) -> dict[str, Any]:
+        delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": None}
+        if self._thinking_state.container is not None:
+            delta["container"] = dict(self._thinking_state.container)
+        return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage)}
+
+
+_WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]] | None]]] = {
+    TextPart: MessagesWriter._text,
+    ThinkingPart: MessagesWriter._thinking,
+    ToolCallPart: MessagesWriter._call,
+    DataPart: MessagesWriter._data,
+    Unmapped: MessagesWriter._nothing,
+    Finish: MessagesWriter._finish,
+}
+
+
+_CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
+_WHOLE: Final = frozenset({"end_turn", "stop_sequence"})
+_WORDS: Final = {
+    UnifiedFinishReason.LENGTH: "max_tokens",
+    UnifiedFinishReason.CONTENT_FILTER: "refusal",
+}
+"""The words for an answer that did not come to its end. Clients with closed types refuse any that the reference does
+not have, so no other is written."""
+
+
+def stop_word(outcome: Outcome, reason: FinishReason | None, *, called: bool) -> str:
+    """The stop reason of an answer that did not fail.
+
+    Args:
+        outcome: How it ended.
+        reason: Why the model stopped.
+        called: Whether it holds calls.
+    """
+    raw = None if reason is None else reason.raw
+    word = raw if raw in _CUT else None if reason is None else _WORDS.get(reason.unified)
+    if outcome is Outcome.INCOMPLETE or word is not None:
+        return word or "max_tokens"
+    return "tool_use" if called else raw if raw in _WHOLE else "end_turn"
+
+
+def citation_of(source: Citation | None) -> dict[str, Any] | None:
+    """A source as a citation; None for one without an address, which no citation of an answer can name."""
+    if source is None or source.url is None:
+        return None
+    return {
+        "type": "web_search_result_location",
+        "url": source.url,
+        "title": source.title or "",
+        "cited_text": source.cited_text or "",
+        "encrypted_index": "",
+    }
+
+
+def frame(event: Mapping[str, Any]) -> bytes:
+    """The bytes of one event."""
+    return b"event: " + str(event.get("type")).encode() + b"\ndata: " + dumps(event) + b"\n\n"
+
+
+WRITE_RESPONSE: Final = ResponseWriterSpec(
+    open=MessagesWriter,
+    frame=frame,
+    document=write_document,
+    error=error_document,
+    fail=failed_reply,
+    aliases=(PREFIX,),
+    documents=DOCUMENTS,
+    request_id_header="request-id",
+)
