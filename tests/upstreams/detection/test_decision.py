@@ -9,7 +9,7 @@ from partstream.models.discovery import FetchResponse
 from partstream.protocols.ai_gateway.servers import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.protocols.openresponses.servers import SPOKEN_AT as OPENRESPONSES
+from partstream.protocols.openresponses import SPOKEN_AT as OPENRESPONSES
 from partstream.protocols.protocol import ServerProtocol
 from partstream.upstreams.detection.base_urls import base_urls
 from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
