@@ -4,8 +4,16 @@ import pytest
 
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, OpenResponsesStream
-from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
+from partstream.protocols.openresponses.read_response import (
+    DISPATCH,
+    EVENTS,
+    OUTPUT_TEXT,
+    PART_CHANNELS,
+    REASONING,
+    REFUSAL,
+    SUMMARY,
+    OpenResponsesStream,
+)
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from protocols.openresponses.wire import delta, event, terminal
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.protocols.openresponses.streamed_text import StreamedText
+from partstream.protocols.openresponses.read_response import StreamedText
 
 
 def _streamed(*deltas: str) -> tuple[StreamedText, str]:

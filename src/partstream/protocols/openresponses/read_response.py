@@ -9,26 +9,780 @@ Source: OpenResponses specification 2026-04-24; what servers really do is in doc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from bisect import bisect_left
+from collections import OrderedDict
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from partstream.conversation.reasoning import ITEMS as REASONING_ITEMS
+from partstream.conversation.reasoning import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
+from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.openresponses.call_events import CallEvents
-from partstream.protocols.openresponses.document import events_of
-from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence
+from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
-from partstream.protocols.openresponses.text_events import TextEvents
-from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
+from partstream.protocols.openresponses.items import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
-from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, shown
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    EmittedPrefix,
+    LifecycleEvent,
+    LifecycleState,
+    checksum,
+    shown,
+)
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from partstream.outputs import FastPath
+    from partstream.protocols.citations import CitedText
+    from partstream.protocols.openresponses.items import Close
 
-__all__ = ["EVENTS", "FREQUENT", "ITEMS", "READ_RESPONSE", "OpenResponsesStream", "claims"]
+
+# ---- document ----
+# Turns the document that a server sends in place of a stream into events.
+#
+# Source: OpenResponses specification 2026-04-24, `ResponseResource`, and "Errors" for a body that holds an error
+# alone.
+
+_LAST: Final = {
+    "completed": "response.completed",
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+    "cancelled": "response.failed",
+    # Of a response in the background: what there is of it is no answer yet.
+    "queued": "response.queued",
+    "in_progress": "response.in_progress",
+}
+"""The last event of a response, by its status."""
+
+_CANCELLED: Final = {"code": "cancelled", "message": "the response was cancelled"}
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The events that say what a document says.
+
+    Each item is opened and closed, so that two that say the same are two. What is neither a response nor an error comes
+    out as it is, for the adapter to refuse.
+    """
+    if identifier(document, "type") is not None:
+        return [document]  # a server that sends its last event alone
+    if "output" not in document and "status" not in document:
+        return [{**document, "type": "error"} if document.get("error") else document]
+    error = document.get("error")
+    last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
+    if document.get("status") == "cancelled" and not error:
+        document = {**document, "error": _CANCELLED}
+    items = () if last == "response.failed" else _items(document)
+    return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
+
+
+def _items(document: Wire) -> Iterator[Wire]:
+    output = document.get("output")
+    for place, item in enumerate(output if isinstance(output, list) else ()):
+        if isinstance(item, dict):
+            yield {"type": "response.output_item.added", "output_index": place, "item": item}
+            yield {"type": "response.output_item.done", "output_index": place, "item": item}
+
+
+# ---- streamed text ----
+# One text that arrives as deltas and is repeated whole by closing events.
+#
+# What was emitted cannot be taken back, so a closing text only ever adds its missing suffix.
+
+_CLOSING_MARKS: Final = ".!?…"
+HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
+"""The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
+
+
+class StreamedText(EmittedPrefix):
+    """The part of one text that was emitted.
+
+    The marks that close a sentence are held back until the next event: a server may say in its closing event that
+    the sentence went on (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
+    container."), and a full stop that was shown cannot be taken back. A delta that follows, of whatever letters, is
+    such an event: of a long row of marks, only those of the last delta wait.
+
+    Attributes:
+        held: Marks that are not emitted yet.
+        closed: Whether a closing event has said the whole text.
+    """
+
+    __slots__ = ("closed", "held")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = ""
+        self.closed = False
+
+    def push(self, delta: str) -> str:
+        """Adds a delta; returns the text to emit now."""
+        if not delta:
+            return ""
+        words = delta.rstrip(_CLOSING_MARKS)
+        said = self.held + words
+        self.held = delta[len(words) :]
+        if said:
+            self.pieces.append(said)
+        if len(self.pieces) >= FOLD_AT:
+            self.fold()
+        return said
+
+    def release(self) -> str:
+        """Releases the held text; returns it for emission."""
+        held, self.held = self.held, ""
+        if held:
+            self.pieces.append(held)
+        return held
+
+    def close(self, whole: str) -> tuple[str, bool]:
+        """Takes the whole text from a closing event.
+
+        Returns:
+            What to emit now, and whether the whole text agrees with what was emitted before. An empty one says
+            nothing: several servers leave it out.
+        """
+        self.closed = True
+        if not whole:
+            return self.release(), True
+        if not self.begins(whole):
+            return self.release(), False
+        missing = whole[self._length :]
+        self.held = ""
+        if missing:
+            self.pieces.append(missing)
+        return missing, True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was emitted or held."""
+        return super().is_empty and not self.held
+
+
+# ---- said texts ----
+# Finds the slot that has emitted a text, or the beginning of one, without a look at every slot; knows no event.
+#
+# A closing event may come under an id or index that nothing opened, so the text itself says which slot it closes. A
+# slot is filed under the length and checksum of what it has emitted, and again when that has changed since the last
+# search.
+
+_LOOKED_AT: Final = 8
+"""How many slots that say the same are looked at, the latest first, for one of another item than the one left out."""
+
+_Shelf: TypeAlias = "tuple[Hashable | None, Hashable]"
+"""All slots of a channel, or those of one item."""
+
+SlotT = TypeVar("SlotT", bound=StreamedText)
+
+
+class _Place(NamedTuple):
+    """Where a slot is filed."""
+
+    length: int
+    checksum: int
+    open: bool
+
+
+class TextIndex(Generic[SlotT]):
+    """What the slots of one response's messages, or of its reasoning, have emitted."""
+
+    __slots__ = ("_changed", "_lengths", "_places", "_slots")
+
+    def __init__(self) -> None:
+        self._changed: dict[SlotT, _Shelf] = {}
+        self._places: dict[SlotT, _Place] = {}
+        self._slots: dict[tuple[_Shelf, _Place], OrderedDict[SlotT, Hashable]] = {}
+        self._lengths: dict[_Shelf, list[int]] = {}  # of the slots that are open, each once, in order
+
+    def touch(self, slot: SlotT, item: Hashable, channel: Hashable) -> None:
+        """Says that a slot may emit something from now on, until another one is touched.
+
+        Args:
+            slot: The slot.
+            item: The item that it belongs to.
+            channel: Its kind of text.
+        """
+        self._changed.pop(slot, None)
+        self._changed[slot] = item, channel
+
+    def find(self, channel: Hashable, whole: str, item: Hashable | None, without: Hashable | None) -> SlotT | None:
+        """The latest slot that has emitted `whole`; else the open one that has emitted most of its beginning.
+
+        Args:
+            channel: The kind of text.
+            whole: The text.
+            item: The only item whose slots are meant, or None for those of all items.
+            without: The item whose slots are not meant, or None.
+        """
+        self._file_changed()
+        shelf = item, channel
+        length, all_of_it = len(whole), checksum(whole)
+        for is_open in (True, False):
+            if slot := self._latest(shelf, _Place(length, all_of_it, is_open), without):
+                return slot
+        found: SlotT | None = None
+        end, begun = 0, 0
+        for length in self._lengths.get(shelf, ()):
+            if length >= len(whole):
+                break
+            begun = checksum(whole[end:length], begun)
+            end = length
+            found = self._latest(shelf, _Place(length, begun, open=True), without) or found
+        return found
+
+    def _latest(self, shelf: _Shelf, place: _Place, without: Hashable | None) -> SlotT | None:
+        slots = self._slots.get((shelf, place))
+        if slots is None:
+            return None
+        latest = islice(reversed(slots.items()), _LOOKED_AT)
+        return next((slot for slot, item in latest if item is not without), None)
+
+    def _file_changed(self) -> None:
+        for slot, (item, channel) in self._changed.items():
+            place = None if slot.is_empty else _Place(*slot.summary, not slot.closed)
+            before = self._places.get(slot)
+            if place is None or place == before:
+                continue
+            for shelf in ((None, channel), (item, channel)):
+                if before is not None:
+                    self._take_out(shelf, before, slot)
+                self._slots.setdefault((shelf, place), OrderedDict())[slot] = item
+                if place.open:
+                    self._add_length(shelf, place.length)
+            self._places[slot] = place
+        if self._changed:
+            last, shelf = self._changed.popitem()
+            self._changed = {last: shelf}
+
+    def _add_length(self, shelf: _Shelf, length: int) -> None:
+        lengths = self._lengths.setdefault(shelf, [])
+        at = bisect_left(lengths, length)
+        if at == len(lengths) or lengths[at] != length:
+            lengths.insert(at, length)
+
+    def _take_out(self, shelf: _Shelf, place: _Place, slot: SlotT) -> None:
+        slots = self._slots[shelf, place]
+        del slots[slot]
+        if not slots:
+            del self._slots[shelf, place]
+
+
+# ---- texts ----
+# Messages and reasoning items, and the slots that their texts stream into.
+#
+# A slot is one content part: its text arrives as deltas and is said again by up to four closing events.
+
+
+class Channel(NamedTuple):
+    """A kind of text that streams.
+
+    Attributes:
+        name: Ours.
+        is_reasoning: Whether it belongs to reasoning items; else to messages.
+        index_field: Where its events say which part of the item they mean.
+        whole_field: Where its closing events and parts hold the whole text.
+    """
+
+    name: str
+    is_reasoning: bool
+    index_field: str
+    whole_field: str
+
+
+OUTPUT_TEXT: Final = Channel("output_text", False, "content_index", "text")
+REFUSAL: Final = Channel("refusal", False, "content_index", "refusal")
+REASONING: Final = Channel("reasoning", True, "content_index", "text")
+SUMMARY: Final = Channel("summary", True, "summary_index", "text")
+
+PART_CHANNELS: Final = {
+    "output_text": OUTPUT_TEXT,
+    "text": OUTPUT_TEXT,  # from SGLang (docs/wires/openresponses.md#sglang)
+    "refusal": REFUSAL,
+    "reasoning_text": REASONING,
+    "summary_text": SUMMARY,
+}
+"""The channel of each type of content part."""
+
+
+class Slot(StreamedText):
+    """A content part that text streams into.
+
+    Attributes:
+        channel: The kind of text.
+        output_index: The item's place as the slot's events say it, or None.
+        part_index: The part's place in the item as the slot's events say it, or None.
+        make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
+        sink: The short way for deltas, see :class:`partstream.outputs.ResponseStream`; None without an `output_index`,
+            because then only the long way tells whose a delta is.
+        item: The item that it belongs to, set when it is added to one.
+        announced: Whether it is known to be a part of its own, however much its text is like another's.
+        annotated: Whether annotations arrived by events of their own; closing events only repeat them.
+    """
+
+    __slots__ = ("annotated", "announced", "channel", "item", "make", "output_index", "part_index", "sink")
+
+    def __init__(
+        self,
+        channel: Channel,
+        output_index: int | None,
+        part_index: int | None,
+        make: Callable[[str], TextPart | ThinkingPart] | None,
+    ) -> None:
+        super().__init__()
+        self.channel = channel
+        self.output_index = output_index
+        self.part_index = part_index
+        self.make = make
+        self.item: TextItem | None = None
+        self.announced = False
+        self.annotated = False
+        self.sink = None if output_index is None else self._make_sink()
+
+    def _make_sink(self) -> FastPath:
+        """The fast path: nearly all events of a response are deltas for the slot of the event before.
+
+        Everything is a local name here, because this function costs more than all others together. Small integers are
+        the same object in CPython; others are compared by type as well, because 1.0 and True equal 1 and are no index.
+        """
+        output_index, part_index = self.output_index, self.part_index
+        pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, HELD_ENDINGS, FOLD_AT
+
+        def sink(event: Any, outputs: list[StreamOutput]) -> bool:
+            delta, place, part = event.delta, event.output_index, event.part_index
+            if place is not output_index and (type(place) is not int or place != output_index):
+                return False
+            if part is not part_index and (type(part) is not int or part != part_index):
+                return False
+            if type(delta) is not str:
+                return False
+            if self.held or delta[-1:] in held_endings:
+                delta = self.push(delta)
+                if not delta:
+                    return True
+            else:
+                add(delta)
+                if len(pieces) >= fold_at:
+                    self.fold()
+            if make is not None:
+                outputs.append(make(delta))
+            return True
+
+        return sink
+
+
+class TextItem(Item):
+    """A message or a reasoning item.
+
+    Attributes:
+        said: Whether one of its slots has emitted anything, or holds something back.
+    """
+
+    __slots__ = ("_channels", "_current", "said")
+
+    def __init__(self, item_id: str | None, output_index: int | None) -> None:
+        super().__init__(item_id, output_index)
+        self.said = False
+        self._channels: dict[Channel, dict[int | None, Slot]] = {}
+        self._current: dict[Channel, Slot] = {}
+
+    def existing(self, channel: Channel, part_index: int | None) -> Slot | None:
+        """The slot that an event means, or None.
+
+        An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
+        with every delta (docs/wires/openresponses.md#vllm), llama.cpp leaves it out.
+        """
+        exact = self.announced_at(channel, part_index)
+        if exact is not None:
+            return exact
+        current = self._current.get(channel)
+        if current is not None and (part_index is None or not current.closed):
+            return current
+        return None
+
+    def announced_at(self, channel: Channel, part_index: int | None) -> Slot | None:
+        """The slot of that very index, or None."""
+        return self._channels.get(channel, {}).get(part_index)
+
+    def add(self, slot: Slot) -> Slot:
+        """Adds a new slot and makes it the open one of its channel."""
+        slot.item = self
+        self._channels.setdefault(slot.channel, {})[slot.part_index] = slot
+        self._current[slot.channel] = slot
+        return slot
+
+    def has(self, channel: Channel) -> bool:
+        """Whether it has a slot of that channel."""
+        return channel in self._channels
+
+    def first_slots(self, channel: Channel, count: int) -> list[Slot]:
+        """The first slots of one channel, no more than `count`."""
+        return list(islice(self._channels.get(channel, {}).values(), count))
+
+
+class TextItems(Items[TextItem]):
+    """All messages, or all reasoning items, of one response.
+
+    Attributes:
+        texts: What their slots have emitted.
+    """
+
+    __slots__ = ("texts",)
+
+    def __init__(self) -> None:
+        super().__init__(TextItem)
+        self.texts = TextIndex[Slot]()
+
+    def saying(self, empty: Slot, whole: str) -> Slot | None:
+        """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
+
+        LiteLLM closes a message under an id that it never opened (docs/wires/openresponses.md#litellm), and vLLM a part
+        under such an index. An announced slot counts as itself: two messages may say the same.
+        """
+        item = empty.item
+        if item is not None and item.announced:
+            return None if empty.announced else self.texts.find(empty.channel, whole, item, without=None)
+        return self.texts.find(empty.channel, whole, None, without=item if empty.announced else None)
+
+
+def joined(channel: Channel, parts: list[Wire]) -> str:
+    """The whole text of parts of one channel."""
+    return "".join(text(part, channel.whole_field) for part in parts)
+
+
+# ---- citations ----
+# Reads the annotations of OpenResponses; :mod:`partstream.protocols.citations` renders them.
+#
+# OpenResponses has `url_citation`; OpenAI also sends citations of files, which have no address to link to.
+
+
+def citation_of(annotation: Wire) -> Citation:
+    """The source that an annotation names."""
+    return Citation(
+        url=identifier(annotation, "url"),
+        title=identifier(annotation, "title"),
+        name=f"annotation:{identifier(annotation, 'type') or 'unknown'}",
+        data=annotation,
+        source_id=identifier(annotation, "file_id"),
+        filename=identifier(annotation, "filename"),
+        start=index(annotation, "start_index"),
+        end=index(annotation, "end_index"),
+    )
+
+
+def key_of(annotation: Wire, text: CitedText) -> tuple[Any, ...]:
+    """The key by which an annotation of `text` is recognized when closing events repeat it."""
+    return (
+        id(text),
+        identifier(annotation, "type"),
+        identifier(annotation, "url") or identifier(annotation, "file_id"),
+        index(annotation, "start_index"),
+        index(annotation, "end_index"),
+        index(annotation, "index"),
+    )
+
+
+# ---- carried items ----
+# What a server wants back of one answer, each thing once: reasoning, and summaries of the conversation.
+
+
+class CarriedItems:
+    """The items of one answer, in order."""
+
+    __slots__ = ("_items", "_keys")
+
+    def __init__(self) -> None:
+        self._items: list[dict[str, str]] = []
+        self._keys: set[Hashable] = set()
+
+    def knows(self, item: dict[str, str]) -> bool:
+        """Whether an item of the same id was added; without an id, an equal one."""
+        return _key(item) in self._keys
+
+    def add(self, item: dict[str, str]) -> dict[str, list[dict[str, str]]] | None:
+        """Takes one more item; returns the metadata that lists all so far, or None if there are too many."""
+        if len(self._items) >= MOST_ITEMS:
+            return None
+        self._keys.add(_key(item))
+        self._items.append(item)
+        return {REASONING_ITEMS: list(self._items)}
+
+
+def _key(item: dict[str, str]) -> Hashable:
+    return item.get("id") or frozenset(item.items())
+
+
+# ---- text events ----
+# Handles the events of messages and reasoning: text, refusals, thinking and citations.
+
+Outputs: TypeAlias = list[StreamOutput]
+
+_TOO_MANY: Final = f"reasoning (more than {MOST_ITEMS} items of one answer)"
+
+
+class TextEvents:
+    """Handlers of text events, and the items and slots that they fill.
+
+    Attributes:
+        compacted: Whether the upstream has summarised the conversation.
+    """
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.compacted = False
+        self._options = options
+        self._messages = TextItems()
+        self._reasoning = TextItems()
+        self._citations = Citations(options.citations)
+        self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
+        self._carried = CarriedItems()
+
+    # Events of texts
+
+    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> FastPath | None:
+        """Emits a piece of a text; returns the fast path for further pieces."""
+        delta = text(event, "delta")
+        if not delta:
+            return None
+        slot = self._slot(event, channel)
+        self._activate(slot, outputs)
+        said = slot.push(delta)
+        _mark_said(slot)
+        if said and slot.make is not None:
+            outputs.append(slot.make(said))
+        return slot.sink
+
+    def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+        """Takes a whole text and emits what is missing of it."""
+        self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
+
+    def part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A part of an item begins."""
+        self.release(outputs)
+        part = mapping(event, "part")
+        channel = self._part_channel(event, part)
+        if channel is None:
+            outputs.append(Unmapped(f"part:{identifier(part, 'type')}", event))
+            return
+        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        part_index = index(event, channel.index_field)
+        if item.announced_at(channel, part_index) is None:
+            self._new_slot(item, channel, part_index).announced = True
+
+    def part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A part of an item ends."""
+        part = mapping(event, "part")
+        channel = self._part_channel(event, part)
+        if channel is None:
+            return  # counted when it was added
+        slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
+        self._close_annotations([part], slot, outputs)
+
+    def annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A source of a text."""
+        self.release(outputs)
+        slot = self._slot(event, OUTPUT_TEXT)
+        slot.annotated = True
+        if annotation := mapping(event, "annotation"):
+            self._cite(annotation, slot, outputs)
+
+    # Items
+
+    def message_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+        """A message begins."""
+        self._messages.announce(identifier(item, "id"), index(event, "output_index"))
+
+    def message_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """A message ends."""
+        known = self._messages.find(identifier(item, "id"), index(event, "output_index"))
+        self._close_message(known, event, outputs, item)
+
+    def reasoning_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+        """Reasoning begins."""
+        self._reasoning.announce(identifier(item, "id"), index(event, "output_index"))
+
+    def reasoning_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Reasoning ends."""
+        known = self._reasoning.find(identifier(item, "id"), index(event, "output_index"))
+        self._close_reasoning(known, event, outputs, item)
+
+    def compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
+        """A summary of the conversation that only the upstream can read.
+
+        It goes back like reasoning: once, in the metadata of thinking, among the items of the answer.
+        """
+        self.compacted = True
+        self.release(outputs)
+        fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
+        state = {name: value for name, value in fields.items() if value is not None}
+        if "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
+            return
+        if not self._carried.knows(state):
+            listed = self._carried.add(state)
+            outputs.append(Unmapped(_TOO_MANY, item) if listed is None else thinking_part("", None, listed))
+
+    # The response
+
+    def release(self, outputs: Outputs) -> None:
+        """Emits what was held back, before anything else is emitted."""
+        slot = self._active
+        if slot is not None and slot.held:
+            said = slot.release()
+            if slot.make is not None:
+                outputs.append(slot.make(said))
+
+    def pair_messages(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
+        """Closes each message of the final snapshot, by its place."""
+        return self._pair(self._messages, snapshot, self._close_message)
+
+    def pair_reasoning(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
+        """Closes each reasoning item of the final snapshot, by its place."""
+        return self._pair(self._reasoning, snapshot, self._close_reasoning)
+
+    def at_end(self, outputs: Outputs) -> None:
+        """Emits the text for the end of an answer."""
+        outputs.extend(self._citations.at_end())
+
+    @staticmethod
+    def _pair(
+        items: TextItems, snapshot: list[tuple[int, Wire]], close: Callable[[TextItem, Wire, Outputs, Wire], None]
+    ) -> dict[int, Close]:
+        pairs = items.match_snapshot(snapshot, (SAME_ID, SAME_PLACE, IN_ORDER))
+        return {place: partial(close, item) for place, item in pairs.items()}
+
+    def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
+        if slot.channel is OUTPUT_TEXT and not slot.annotated:
+            for part in parts:
+                for annotation in sequence(part, "annotations"):
+                    self._cite(annotation, slot, outputs)
+
+    def _cite(self, annotation: Wire, slot: Slot, outputs: Outputs) -> None:
+        outputs.extend(self._citations.render(citation_of(annotation), slot, key_of(annotation, slot)))
+
+    def _items(self, channel: Channel) -> TextItems:
+        return self._reasoning if channel.is_reasoning else self._messages
+
+    def _part_channel(self, event: Wire, part: Wire) -> Channel | None:
+        channel = PART_CHANNELS.get(identifier(part, "type") or "")
+        if channel is OUTPUT_TEXT:
+            # vLLM opens an `output_text` part inside a reasoning item (docs/wires/openresponses.md#vllm).
+            where = identifier(event, "item_id"), index(event, "output_index")
+            reasoning = self._reasoning.known(*where)
+            if (
+                reasoning is not None
+                and reasoning.announced
+                and not reasoning.closed
+                and not self._messages.known(*where)
+            ):
+                return REASONING
+        return channel
+
+    def _slot(self, event: Wire, channel: Channel) -> Slot:
+        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        part_index = index(event, channel.index_field)
+        return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
+
+    def _new_slot(self, item: TextItem, channel: Channel, part_index: int | None) -> Slot:
+        make: Callable[[str], TextPart | ThinkingPart] | None = text_part
+        if channel.is_reasoning:
+            make = partial(thinking_part, id=item.id) if self._options.thinking is ThinkingMode.PART else None
+        return item.add(Slot(channel, item.output_index, part_index, make))
+
+    def _activate(self, slot: Slot, outputs: Outputs) -> Slot:
+        if self._active is not slot:
+            self.release(outputs)
+            self._active = slot
+        self._items(slot.channel).texts.touch(slot, slot.item, slot.channel)
+        return slot
+
+    def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
+        """Emits what a closing event adds to the slot's text."""
+        if slot.is_empty and whole:
+            slot = self._items(slot.channel).saying(slot, whole) or slot
+        self._activate(slot, outputs)
+        missing, agrees = slot.close(whole)
+        if whole:
+            _mark_said(slot)
+        if missing and slot.make is not None:
+            outputs.append(slot.make(missing))
+        if not agrees:
+            outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
+        return slot
+
+    def _close_parts(self, item: TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
+        for channel, parts in groups.items():
+            slots = item.first_slots(channel, max(len(parts), 1))
+            if len(slots) == 1 and len(parts) > 1:
+                # Deltas whose indices did not tell the parts apart: they stream into one slot.
+                slot = self._close(slots[0], joined(channel, parts), event, outputs)
+                self._close_annotations(parts, slot, outputs)
+                continue
+            for place, part in enumerate(parts):
+                if place == len(slots):
+                    slots.append(self._new_slot(item, channel, place))
+                    slots[place].announced = True
+                slot = slots[place]
+                slot = self._close(slot, text(part, channel.whole_field), event, outputs)
+                self._close_annotations([part], slot, outputs)
+
+    def _close_message(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+        content = wire.get("content")
+        parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
+        groups: dict[Channel, list[Wire]] = {}
+        for part in parts:
+            channel = PART_CHANNELS.get(identifier(part, "type") or "")
+            if channel is not None and not channel.is_reasoning:
+                groups.setdefault(channel, []).append(part)
+            elif not item.closed:
+                outputs.append(Unmapped(f"part:{identifier(part, 'type')}", part))
+        self._close_parts(item, groups, event, outputs)
+        self.release(outputs)
+        item.closed = True
+
+    def _close_reasoning(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+        groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
+        if item.said:
+            # Text of one channel is not repeated through the other (docs/wires/openresponses.md#xai-and-deepseek).
+            groups = {channel: parts for channel, parts in groups.items() if item.has(channel)}
+        if self._active is None or self._active.item is not item:
+            self.release(outputs)
+        before = len(outputs)
+        self._close_parts(item, groups, event, outputs)
+        self.release(outputs)
+        if not item.closed:
+            item.closed = True
+            self._close_metadata(item, wire, outputs, before)
+
+    def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
+        """Gives the item's last thinking part what the upstream needs back. Copilot keeps only the last metadata of a
+        model call, so it lists the reasoning items before this one as well."""
+        identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
+        known = {name: value for name, value in identity.items() if value is not None}
+        if self._options.thinking is not ThinkingMode.PART or (not item.said and "encrypted_content" not in known):
+            return
+        listed = self._carried.add(known)
+        if listed is None:
+            outputs.append(Unmapped(_TOO_MANY, wire))
+            return
+        metadata = {**known, **listed}
+        # Only a part that this very event gave: what came before may have gone out already.
+        last = outputs[-1] if len(outputs) > before else None
+        if isinstance(last, ThinkingPart):
+            outputs[-1] = thinking_part(last.value, last.id, metadata)
+        else:
+            outputs.append(thinking_part("", item.id, metadata))
+
+
+def _mark_said(slot: Slot) -> None:
+    if slot.item is not None:
+        slot.item.said = True
+
+
+# ---- read response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 
