@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.openresponses.items import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
+from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
 
 
 def _items(*announced: tuple[str | None, int | None]) -> Items[Item]:

@@ -21,10 +21,9 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
-from partstream.protocols.openresponses.call_events import CallEvents
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
-from partstream.protocols.openresponses.items import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
+from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Item, Items
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import FastPath
     from partstream.protocols.citations import CitedText
-    from partstream.protocols.openresponses.items import Close
+    from partstream.protocols.openresponses.tool_calls import Close
 
 
 # ---- document ----
