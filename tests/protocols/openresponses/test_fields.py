@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.errors import UpstreamProtocolError
-from partstream.protocols.openresponses.fields import identifier, index, mapping, sequence, text
+from partstream.protocols.openresponses.errors import identifier, index, mapping, sequence, text
 
 
 @pytest.mark.parametrize(

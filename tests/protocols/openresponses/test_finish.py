@@ -6,7 +6,7 @@ import pytest
 
 from partstream.errors import UpstreamFailureError
 from partstream.outputs import Outcome
-from partstream.protocols.openresponses.finish import failure, finish_reason, usage
+from partstream.protocols.openresponses.errors import failure, finish_reason, usage
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.wire import call, created, delta, done, event, read, terminal
 

@@ -5,27 +5,64 @@ Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.carried import Carried
-from partstream.errors import UpstreamHTTPError
+from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
+from partstream.numbers import as_count
 from partstream.protocols.errors import Errors
 from partstream.protocols.failures import said_in_stream
-from partstream.protocols.openresponses.optional_fields import REFUSED_FIELDS
+from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.read_response import shown
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.errors import LanguageModelError, UpstreamError
+    from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError
 
-__all__ = [
-    "SERVER_ERROR",
-    "error_document",
-    "error_of",
-    "error_payload",
-    "refuses_reasoning",
-    "refuses_response_id",
-]
+
+# ---- optional fields ----
+# The fields of OpenResponses that servers refuse, and what takes their place.
+#
+# `store` is none of them: without it OpenAI stores what it was told not to store. Sources: the errors of OpenAI for
+# its models (reasoning summaries need a verified organisation, `include` a model that reasons), and servers that know
+# a part of the specification (vLLM, LM Studio).
+
+OPTIONAL_FIELDS: Final = (
+    OptionalField("reasoning.summary", is_word=True, sentence=r"verified to generate reasoning summaries"),
+    OptionalField("reasoning.summary", is_word=True),
+    OptionalField("reasoning.effort", is_word=True),
+    OptionalField("reasoning", is_word=True),
+    OptionalField("include", is_word=True),
+    OptionalField("tool_choice", instead="auto"),
+    OptionalField("parallel_tool_calls"),
+    OptionalField("tools[].strict", is_word=True),
+    OptionalField("prompt_cache_key"),
+    OptionalField("truncation", is_word=True),
+    OptionalField("context_management"),
+    OptionalField("max_output_tokens"),
+    OptionalField("max_tool_calls"),
+    OptionalField("safety_identifier"),
+    OptionalField("service_tier"),
+    OptionalField("text.verbosity", is_word=True),
+    OptionalField("metadata", is_word=True),
+    OptionalField("user", is_word=True),
+    OptionalField("temperature", is_word=True),
+    OptionalField("top_p"),
+    OptionalField("top_logprobs"),
+    OptionalField("presence_penalty"),
+    OptionalField("frequency_penalty"),
+)
+
+REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS)
+"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
+
+LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+
+
+# ---- errors ----
 
 # ---- read ----
 
@@ -89,3 +126,149 @@ def error_of(error: LanguageModelError | None) -> dict[str, Any]:
 def error_payload(error: Mapping[str, Any]) -> dict[str, Any]:
     """The payload of an `error` event, and the error of a document, for the error of a failed response."""
     return {"type": SERVER_ERROR, "code": error["code"], "message": error["message"], "param": None}
+
+
+# ---- fields ----
+# Reads fields of wire events: a missing field is None, and a field of the wrong type is an error of the upstream.
+
+ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
+"""What a request puts into `include` to get the state of reasoning."""
+
+Wire: TypeAlias = dict[str, Any]
+"""A JSON object as it came. Real servers deviate, so nothing about it is certain."""
+
+
+def text(event: Wire, name: str) -> str:
+    """The string in a field; empty if it is null or missing.
+
+    Raises:
+        UpstreamProtocolError: The field holds something else.
+    """
+    value = event.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    raise _wrong_type(event, name, value, "a string")
+
+
+def mapping(event: Wire, name: str) -> Wire:
+    """The object in a field; empty if it is null or missing.
+
+    Raises:
+        UpstreamProtocolError: The field holds something else.
+    """
+    value = event.get(name)
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    raise _wrong_type(event, name, value, "an object")
+
+
+def sequence(event: Wire, name: str) -> list[Wire]:
+    """The objects in a list field; empty if it is null or missing (Ollama sends `output: null`).
+
+    Raises:
+        UpstreamProtocolError: The field holds something else, or the list holds something other than objects.
+    """
+    value = event.get(name)
+    if value is None:
+        return []
+    if isinstance(value, list) and all(isinstance(element, dict) for element in value):
+        return value
+    raise _wrong_type(event, name, value, "a list of objects")
+
+
+def index(event: Wire, name: str) -> int | None:
+    """The integer in a field, or None. Some servers leave indices out; an index of the wrong type counts as missing."""
+    value = event.get(name)
+    return value if type(value) is int else None
+
+
+def identifier(event: Wire, name: str) -> str | None:
+    """The non-empty string in a field, or None."""
+    value = event.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _wrong_type(event: Wire, name: str, value: object, expected: str) -> UpstreamProtocolError:
+    return UpstreamProtocolError(
+        event_type=identifier(event, "type"),
+        field=name,
+        got=f"{type(value).__name__} {shown(value)}",
+        expected=expected,
+    )
+
+
+# ---- finish ----
+# The end of a response: reads usage, finish reason and error.
+
+INCOMPLETE_REASONS: Final = {
+    "max_output_tokens": UnifiedFinishReason.LENGTH,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+}
+
+
+def usage(response: Wire) -> Usage | None:
+    """The usage that a response reports, or None."""
+    raw = response.get("usage")
+    if not isinstance(raw, dict):
+        return None
+    input_tokens, output_tokens = _count(raw, "input_tokens"), _count(raw, "output_tokens")
+    total = _count(raw, "total_tokens")
+    if total is None and input_tokens is not None and output_tokens is not None:
+        total = input_tokens + output_tokens
+    return Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=total,
+        cached_tokens=_count(raw.get("input_tokens_details"), "cached_tokens"),
+        reasoning_tokens=_count(raw.get("output_tokens_details"), "reasoning_tokens"),
+        raw=raw,
+        cache_write_tokens=_count(raw.get("input_tokens_details"), "cache_write_tokens"),
+    )
+
+
+def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishReason:
+    """The finish reason of a response that did not fail; `status` is that of the terminal event."""
+    if status == "incomplete":
+        raw = identifier(mapping(response, "incomplete_details"), "reason") or status
+        return FinishReason(INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
+    return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_tool_calls else UnifiedFinishReason.STOP, status)
+
+
+def incomplete_reason(reason: FinishReason | None) -> str:
+    """The word for why a response is incomplete; the provider's own word if this protocol has none."""
+    if reason is None:
+        return "other"
+    words = {unified: word for word, unified in INCOMPLETE_REASONS.items()}
+    return words.get(reason.unified) or reason.raw or reason.unified
+
+
+def failure(*reports: Wire) -> UpstreamFailureError:
+    """Merges all reports of a failure into one error; later reports win.
+
+    A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
+    documentation), or the `error` object of a failed response.
+    """
+    fields: dict[str, str] = {}
+    for report in reports:
+        nested = report.get("error")
+        for source in (report, nested if isinstance(nested, dict) else {}):
+            fields |= {name: said for name in ("code", "message") if (said := _finish_said(source, name))}
+        if isinstance(nested, dict) and (kind := identifier(nested, "type")):
+            fields.setdefault("type", kind)
+        elif isinstance(nested, str) and nested:
+            fields.setdefault("message", nested)
+    return ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
+
+
+def _finish_said(source: Wire, name: str) -> str | None:
+    value = source.get(name)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def _count(source: Any, name: str) -> int | None:
+    value = source.get(name) if isinstance(source, dict) else None
+    return as_count(value)

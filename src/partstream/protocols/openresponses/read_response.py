@@ -21,8 +21,17 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
-from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
-from partstream.protocols.openresponses.finish import failure, finish_reason, usage
+from partstream.protocols.openresponses.errors import (
+    Wire,
+    failure,
+    finish_reason,
+    identifier,
+    index,
+    mapping,
+    sequence,
+    text,
+    usage,
+)
 from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Item, Items
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (

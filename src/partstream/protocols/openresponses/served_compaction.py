@@ -19,8 +19,7 @@ from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.openresponses.asked_items import read_items
-from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
-from partstream.protocols.openresponses.finish import incomplete_reason
+from partstream.protocols.openresponses.errors import error_document, error_of, error_payload, incomplete_reason
 from partstream.protocols.openresponses.response_resource import written_usage
 from partstream.protocols.openresponses.sealed_summary import SUMMARY, sealed_summary
 from partstream.protocols.openresponses.served_state import STATE

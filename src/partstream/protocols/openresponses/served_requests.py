@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
+from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.sealed_summary import open_compactions
 from partstream.protocols.read_request import described, optional_text
 from partstream.protocols.serve import RequestReferences, ResolvedRequest

@@ -17,7 +17,7 @@ from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import tool_call_part
-from partstream.protocols.openresponses.fields import Wire, identifier, index, text
+from partstream.protocols.openresponses.errors import Wire, identifier, index, text
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.rules import ConversationRules
 from partstream.messages import ToolMode
 from partstream.protocols.openresponses.count import COUNT
-from partstream.protocols.openresponses.errors import ERRORS
-from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
+from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
 from partstream.protocols.openresponses.input_items import input_items
-from partstream.protocols.openresponses.optional_fields import LEAVE_OUT
 from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.options import AnswerFormat, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec

@@ -16,9 +16,13 @@ from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.failures import common_reply
-from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
-from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
-from partstream.protocols.openresponses.finish import incomplete_reason
+from partstream.protocols.openresponses.errors import (
+    ENCRYPTED_REASONING,
+    error_document,
+    error_of,
+    error_payload,
+    incomplete_reason,
+)
 from partstream.protocols.openresponses.response_resource import new_response, written_usage
 from partstream.protocols.openresponses.sealed_state import opaque_text
 from partstream.protocols.openresponses.served_compaction import COMPACT

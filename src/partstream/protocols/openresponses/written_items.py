@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.citations import Citation
-    from partstream.protocols.openresponses.fields import Wire
+    from partstream.protocols.openresponses.errors import Wire
 
 __all__ = [
     "COMPACTION",
