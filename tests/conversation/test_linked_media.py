@@ -12,7 +12,7 @@ from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
-from partstream.protocols.openresponses.input_items import input_items
+from partstream.protocols.openresponses.write_request import input_items
 from partstream.tokens.counting.message_counter import MessageCounter
 
 IMAGE, PAPER = "https://example.org/cat.png?size=1", "https://example.org/a.pdf"

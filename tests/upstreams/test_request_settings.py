@@ -36,7 +36,7 @@ from partstream.protocols.chat_completions.models import (
 )
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.ollama.settings import OllamaSettings
-from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
+from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.protocol import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
 from partstream.upstreams.settings import own_settings_of, upstream_rows

@@ -10,7 +10,7 @@ from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.openresponses.errors import refuses_reasoning, refuses_response_id
-from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
+from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 
 PLAIN = {"model": "small", "input": [asked("Hi")], "stream": True, "store": False}
 

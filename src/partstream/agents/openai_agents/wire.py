@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.conversation.settings import RequestSettings
 from partstream.outputs import StreamOptions
-from partstream.protocols.openresponses.input_items import input_items
+from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:

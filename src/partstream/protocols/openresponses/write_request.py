@@ -6,25 +6,246 @@ cache breakpoints: servers find the common beginning by themselves, helped by `p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.conversation.deferral import shown_by_user
+from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.rules import ConversationRules
+from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.texts import joined_texts
+from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
-from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
-from partstream.protocols.openresponses.input_items import input_items
-from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
-from partstream.protocols.options import AnswerFormat, options_for, with_extra_fields
-from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
+from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriterSpec, count_of_fields
 from partstream.protocols.serve import WireRequest
+from partstream.settings.kinds import Choice, choice, whole
+from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.turns import ResultContent, Turn
     from partstream.messages import Tool
 
-__all__ = ["NOT_OPTIONS", "OPTION_NAMES", "PATH", "WRITE_REQUEST", "build_request"]
+
+# ---- input items ----
+# Writes turns as the input items of OpenResponses.
+#
+# Source: OpenResponses specification 2026-04-24, `ItemParam`; which part may stand in which role is said there.
+
+Wire: TypeAlias = dict[str, Any]
+
+_MAX_IMAGE_URL: Final = 20_971_520
+_MAX_FILE_DATA: Final = 33_554_432
+"""The limits of the schema, in characters."""
+
+
+def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
+    """The items of a conversation, in order.
+
+    Images and files that cannot stand where they are said follow in a message of the user, behind the results that
+    follow without a break.
+
+    Raises:
+        RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
+    """
+    writer = _Writer(settings)
+    of_results = settings.tool_images is not ToolImages.NATIVE
+    for turn in shown_by_user(turns, of_results=of_results, of_assistant=True):
+        writer.write(turn)
+    return writer.items
+
+
+class _Writer:
+    """The items of one request so far."""
+
+    def __init__(self, settings: RequestSettings) -> None:
+        self.items: list[Wire] = []
+        self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
+
+    def write(self, turn: Turn) -> None:
+        _WRITERS[turn.role](self, turn)
+
+    def _system_turn(self, turn: Turn) -> None:
+        self._message(self._system, [_input_text(piece) for piece in turn.content if isinstance(piece, Text)])
+
+    def _user_turn(self, turn: Turn) -> None:
+        self._message("user", [_input(piece) for piece in turn.content if isinstance(piece, Text | Attachment)])
+
+    def _assistant_turn(self, turn: Turn) -> None:
+        said: list[Wire] = []
+        for piece in turn.content:
+            if isinstance(piece, Text):
+                said.append({"type": "output_text", "text": piece.value})
+                continue
+            self._message("assistant", said)
+            said = []
+            if isinstance(piece, Call):
+                self.items.append(_call(piece))
+            elif isinstance(piece, Reasoning):
+                is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
+                own = {"type": "reasoning", "summary": []} if is_reasoning else {}
+                self.items.append({**own, **piece.item})
+        self._message("assistant", said)
+
+    def _tool_turn(self, turn: Turn) -> None:
+        for piece in turn.content:
+            if isinstance(piece, Result):
+                self.items.append({"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)})
+
+    def _message(self, role: str, content: list[Wire]) -> None:
+        if content:
+            self.items.append({"type": "message", "role": role, "content": content})
+
+
+_WRITERS: Final[dict[TurnRole, Callable[[_Writer, Turn], None]]] = {
+    TurnRole.SYSTEM: _Writer._system_turn,  # noqa: SLF001 - the table of the class
+    TurnRole.USER: _Writer._user_turn,  # noqa: SLF001
+    TurnRole.ASSISTANT: _Writer._assistant_turn,  # noqa: SLF001
+    TurnRole.TOOL: _Writer._tool_turn,  # noqa: SLF001
+}
+
+
+def _output(result: Result) -> str | list[Wire]:
+    """The output of a tool: a string if a string can hold it, because every server takes one."""
+    pieces = [_input(piece) for piece in result.content]
+    if result.is_error:  # the protocol has no field for it
+        pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
+    if all(piece["type"] == "input_text" for piece in pieces):
+        return joined_texts(piece["text"] for piece in pieces)
+    return pieces
+
+
+def _input(piece: ResultContent) -> Wire:
+    if isinstance(piece, Text):
+        return _input_text(piece)
+    return _ATTACHMENTS[piece.kind](piece)
+
+
+def _input_text(piece: Text) -> Wire:
+    return {"type": "input_text", "text": piece.value}
+
+
+def _image(piece: Attachment) -> Wire:
+    url = piece.url or data_url(piece.data, piece.media_type)
+    _check_size(url, _MAX_IMAGE_URL, piece)
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def _file(piece: Attachment) -> Wire:
+    if piece.url:
+        return {"type": "input_file", "file_url": piece.url}
+    url = data_url(piece.data, piece.media_type)
+    _check_size(url, _MAX_FILE_DATA, piece)
+    return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}
+
+
+_ATTACHMENTS: Final[dict[MediaKind, Callable[[Attachment], Wire]]] = {MediaKind.IMAGE: _image, MediaKind.FILE: _file}
+
+
+def _check_size(url: str, limit: int, piece: Attachment) -> None:
+    if len(url) > limit:
+        raise RequestNotExpressibleError(
+            f"{len(piece.data):,} bytes of {piece.media_type}", piece.where, f"at most {limit * 3 // 4:,} bytes"
+        )
+
+
+def _call(piece: Call) -> Wire:
+    return {
+        "type": "function_call",
+        "call_id": piece.call_id,
+        "name": piece.name,
+        "arguments": call_arguments(piece).decode(),
+        "status": "completed",
+    }
+
+
+# ---- count ----
+# The endpoint that counts a request of OpenResponses; source: OpenAI's reference, `POST /responses/input_tokens`.
+
+COUNT: Final = CountEndpoint(
+    count_of_fields(
+        "/responses/input_tokens",
+        frozenset(
+            {"conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id"}
+            | {"reasoning", "text", "tool_choice", "tools", "truncation"}
+        ),
+    )
+)
+
+
+# ---- settings ----
+# The settings of requests that only OpenResponses has a place for.
+
+
+class EncryptedReasoning(Choice):
+    """Whether a request asks for encrypted reasoning, which later requests send back."""
+
+    AUTO = (
+        "auto",
+        "When a reasoning effort is chosen, or the conversation holds such reasoning: models without reasoning refuse",
+    )
+    ON = "on", "Always"
+    OFF = "off", "Never"
+
+
+class Truncation(Choice):
+    """The server's behaviour for a conversation that is too long."""
+
+    AUTO = "auto", "It drops items from the middle"
+    DISABLED = "disabled", "It refuses the request"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenResponsesSettings:
+    """The request settings of OpenResponses alone.
+
+    Attributes:
+        encrypted_reasoning: Whether the server is asked for encrypted reasoning.
+        truncation: Whether the server drops the middle of a conversation that is too long, or refuses it; None for what
+            it does by itself.
+        compact_at: From how many input tokens on the server summarises a conversation by itself; None for never. The
+            summary comes back with the next request.
+    """
+
+    encrypted_reasoning: EncryptedReasoning = EncryptedReasoning.AUTO
+    truncation: Truncation | None = None
+    compact_at: int | None = None
+
+
+OWN_SETTINGS: Final = OwnSettings(
+    OpenResponsesSettings,
+    (
+        Setting(
+            "encryptedReasoning",
+            choice(EncryptedReasoning),
+            "Whether the server is asked for its reasoning in encrypted form, to be sent back in later requests",
+            "auto",
+        ),
+        Setting(
+            "truncation",
+            choice(Truncation),
+            "What the server does with a conversation that is too long",
+            otherwise="what the server does by itself",
+        ),
+        Setting(
+            "compactAt",
+            whole(),
+            "The number of input tokens from which on the server summarises a conversation by itself",
+            otherwise="never",
+        ),
+    ),
+    frozenset({"model", "input", "stream", "previous_response_id"}),
+)
+
+
+# ---- write request ----
 
 PATH: Final = "/responses"
 
