@@ -11,9 +11,9 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
+from partstream.protocols.openresponses.output_items import MADE_UP, annotation_of, source_of
 from partstream.protocols.openresponses.read_response import citation_of
 from partstream.protocols.openresponses.write_request import NOT_OPTIONS, OPTION_NAMES
-from partstream.protocols.openresponses.written_items import MADE_UP, annotation_of, source_of
 from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ERROR_KIND,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.written_items import COMPACTION
+from partstream.protocols.openresponses.output_items import COMPACTION
 from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.openresponses.output_items import Identifiers
 from partstream.protocols.openresponses.served_requests import input_list
-from partstream.protocols.openresponses.written_items import Identifiers
 from partstream.protocols.serve import Effect, StoredRoute
 
 if TYPE_CHECKING:

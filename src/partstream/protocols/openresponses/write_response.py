@@ -23,22 +23,23 @@ from partstream.protocols.openresponses.errors import (
     error_payload,
     incomplete_reason,
 )
-from partstream.protocols.openresponses.response_resource import new_response, written_usage
-from partstream.protocols.openresponses.sealed_state import opaque_text
-from partstream.protocols.openresponses.served_compaction import COMPACT
-from partstream.protocols.openresponses.served_documents import DOCUMENTS
-from partstream.protocols.openresponses.served_state import STATE
-from partstream.protocols.openresponses.written_items import (
+from partstream.protocols.openresponses.output_items import (
     COMPACTION,
     Identifiers,
     Message,
     OutputItems,
     PendingEvents,
     WrittenReasoning,
+    new_response,
     source_of,
     write_call,
     write_compaction,
+    written_usage,
 )
+from partstream.protocols.openresponses.sealed_state import opaque_text
+from partstream.protocols.openresponses.served_compaction import COMPACT
+from partstream.protocols.openresponses.served_documents import DOCUMENTS
+from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
 
