@@ -5,7 +5,7 @@ from typing import Any
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
 from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.served_record import ResponseRecord
+from partstream.protocols.openresponses.stored_responses import ResponseRecord
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.serve import StoredAnswer, WireRequest
 

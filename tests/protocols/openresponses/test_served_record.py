@@ -3,7 +3,7 @@
 from partstream.codec.json_codec import loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ToolCallPart
-from partstream.protocols.openresponses.served_record import ResponseRecord, event_of
+from partstream.protocols.openresponses.stored_responses import ResponseRecord, event_of
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.served_routes import ROUTES, items_of, unknown, unstreamed
+from partstream.protocols.openresponses.stored_responses import ROUTES, items_of, unknown, unstreamed
 from partstream.protocols.serve import Effect, StoredRoute, fits_path, id_in_path
 from protocols.openresponses.served import message, output, request, stored
 

@@ -16,7 +16,7 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.protocols.openresponses.asked_items import read_items
-from partstream.protocols.openresponses.served_socket import SOCKET
+from partstream.protocols.openresponses.stored_responses import SOCKET
 from partstream.protocols.read_request import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.serve import RequestReaderSpec
 

@@ -21,8 +21,7 @@ from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload, incomplete_reason
 from partstream.protocols.openresponses.output_items import COMPACTION, Identifiers, written_usage
-from partstream.protocols.openresponses.sealed_summary import SUMMARY, sealed_summary
-from partstream.protocols.openresponses.served_state import STATE
+from partstream.protocols.openresponses.stored_responses import STATE, SUMMARY, sealed_summary
 from partstream.protocols.read_request import Counts, optional_text, required_text
 from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec
 

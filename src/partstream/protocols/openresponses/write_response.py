@@ -39,7 +39,7 @@ from partstream.protocols.openresponses.output_items import (
 from partstream.protocols.openresponses.sealed_state import opaque_text
 from partstream.protocols.openresponses.served_compaction import COMPACT
 from partstream.protocols.openresponses.served_documents import DOCUMENTS
-from partstream.protocols.openresponses.served_state import STATE
+from partstream.protocols.openresponses.stored_responses import STATE
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
 
