@@ -12,7 +12,7 @@ from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
-from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.serve import READ_REQUEST
 from partstream.protocols.openresponses.write_request import PATH, build_request
 from partstream.protocols.serve import WireRequest
 

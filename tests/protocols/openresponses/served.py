@@ -4,9 +4,8 @@ from typing import Any
 
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.openresponses.stored_responses import ResponseRecord
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
 from partstream.protocols.serve import StoredAnswer, WireRequest
 
 SECRET = b"a secret of the installation"

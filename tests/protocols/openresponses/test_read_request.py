@@ -11,8 +11,7 @@ from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.errors import InvalidRequestError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
-from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system

@@ -13,8 +13,7 @@ from partstream.conversation.state_marker import Origin
 from partstream.conversation.tool_names import ToolNames
 from partstream.outputs import Finish, Outcome, Reply
 from partstream.parts import ResponsePart
-from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 

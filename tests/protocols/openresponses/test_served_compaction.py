@@ -9,8 +9,7 @@ from partstream.errors import InvalidRequestError
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import ResolvedReferences, ServedState
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request

@@ -6,8 +6,7 @@ import pytest
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
 

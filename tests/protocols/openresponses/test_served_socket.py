@@ -7,7 +7,7 @@ import pytest
 from partstream.codec.json_codec import dumps, loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
-from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.serve import READ_REQUEST
 from partstream.protocols.openresponses.stored_responses import ResponsesSocket
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, SocketTurn, WireRequest
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request

@@ -11,9 +11,8 @@ from openresponses_schema import EVENT_MODELS, validate_event, validate_response
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
-from partstream.protocols.openresponses.read_request import READ_REQUEST
 from partstream.protocols.openresponses.read_response import EVENTS
-from partstream.protocols.openresponses.write_response import WRITE_RESPONSE, frame, write_document
+from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
 from partstream.protocols.read_response import LifecycleState, strict_step
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
