@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, Terminators, loaded
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded
 
-__all__ = ["PROTOCOL"]
-
+# ---- gemini ----
 
 # Events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the end: a
 # finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
@@ -25,4 +24,25 @@ PROTOCOL: Final = Protocol(
     title="Gemini",
     spoken_at=loaded("partstream.protocols.gemini.servers", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
+)
+
+
+# ---- servers ----
+# The known servers that speak Gemini's own wire; sources: docs/wires/gemini.md and the documentation of Google.
+
+SPOKEN_AT: Final = (
+    ServerProtocol(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        is_complete=True,
+        reason="",
+        source="docs/wires/gemini.md#framing; ai.google.dev/api/generate-content; recordings of the Gemini API",
+    ),
+    ServerProtocol(
+        "vertex",
+        "https://aiplatform.googleapis.com/v1/publishers/google",
+        is_complete=True,
+        reason="",
+        source="docs/wires/gemini.md#framing; cloud.google.com/vertex-ai, express mode; recordings of Vertex AI",
+    ),
 )
