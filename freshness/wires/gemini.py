@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freshness.facts import Fact, Wire
-from partstream.protocols.gemini.content import MODIFIERS, PARTS
-from partstream.protocols.gemini.finish import UNSPECIFIED, WORDS
+from partstream.protocols.gemini.read_response import MODIFIERS, PARTS, UNSPECIFIED, WORDS
 
 __all__ = ["WIRE"]
 

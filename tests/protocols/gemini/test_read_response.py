@@ -14,8 +14,7 @@ from partstream.errors import (
 from partstream.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.gemini.finish import FAILURES
-from partstream.protocols.gemini.read_response import claims
+from partstream.protocols.gemini.read_response import FAILURES, claims
 from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.read_response import checksum
 from partstream.usage import FinishReason, UnifiedFinishReason

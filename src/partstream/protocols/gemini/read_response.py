@@ -1,7 +1,7 @@
 """Gemini: chunks of `streamGenerateContent` in, VS Code's parts out.
 
 Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.content.PARTS` says what each is.
+Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.read_response.PARTS` says what each is.
 Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
 counted as :class:`Unmapped`.
 Rule 4: the end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the
@@ -10,15 +10,39 @@ bytes ended. Content after a finish reason still counts (docs/wires/gemini.md#ob
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+import re
+from base64 import b64decode
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.gemini.content import Content
-from partstream.protocols.gemini.envelope import Envelope
+from partstream.numbers import as_count
+from partstream.outputs import (
+    CitationMode,
+    ExecutedCode,
+    Finish,
+    Outcome,
+    StreamOptions,
+    StreamOutput,
+    ThinkingMode,
+    Unmapped,
+)
+from partstream.parts import DataPart, TextPart, text_part, thinking_part, tool_call_part, unchecked_part
+from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
+from partstream.protocols.gemini.calls import ToolCalls
+from partstream.protocols.gemini.carried_items import (
+    CHECKSUM,
+    FILE,
+    GIVEN,
+    PART,
+    SIGNATURE,
+    TEXT_LENGTH,
+    TOOL_CALL_ID,
+    usable_signature,
+)
+from partstream.protocols.gemini.carried_parts import CarriedParts
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.gemini.finish import FinishWords
-from partstream.protocols.gemini.usage import ReportedUsage
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -27,16 +51,724 @@ from partstream.protocols.read_response import (
     LifecycleEvent,
     LifecycleState,
     Wire,
+    checksum,
+    identifier,
     index,
+    mapping,
     objects,
+    text,
 )
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.usage import FinishReason, Usage
+    from partstream.outputs import FileMode
+    from partstream.parts import ResponsePart
+    from partstream.protocols.gemini.calls import CompleteCall
 
-__all__ = ["READ_RESPONSE", "GeminiStream", "claims", "events_of"]
+
+# ---- shown text ----
+# The visible text of an answer, as far as something has to be found in it again.
+
+_BLOCK: Final = 4096
+"""Bytes between two places of which the number of characters before them is kept."""
+_CONTINUES: Final = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that begin no character."""
+
+
+class ShownText:
+    """What the answer shows: what the model said, and blocks that stand between it.
+
+    Args:
+        keeps_all: Whether places in the text will be asked for, so that all of it is kept.
+    """
+
+    __slots__ = ("_keeps_all", "_map", "_recent", "_runs")
+
+    def __init__(self, *, keeps_all: bool) -> None:
+        self._recent = RecentText()
+        self._keeps_all = keeps_all
+        self._runs: list[tuple[bool, list[str]]] = []
+        self._map: _Map | None = None
+
+    def add(self, piece: str, *, is_said: bool) -> None:
+        """Takes the next piece.
+
+        Args:
+            piece: The text.
+            is_said: Whether the model said it.
+        """
+        self._recent.add(piece)
+        if self._keeps_all:
+            self._map = None
+            if not self._runs or self._runs[-1][0] is not is_said:
+                self._runs.append((is_said, []))
+            self._runs[-1][1].append(piece)
+
+    def recently_said(self, words: str) -> bool:
+        """Whether `words` stand in the last few thousand characters."""
+        return self._recent.recently_said(words)
+
+    def place(self, start: int, end: int, words: str) -> tuple[int, int] | None:
+        """Where words of the model stand in all that is shown, in characters from 0; None where they are not found.
+
+        Args:
+            start: Their first byte of UTF-8 in all that the model said.
+            end: The byte behind them.
+            words: The words themselves, or an empty text: servers count differently (docs/wires/gemini.md#grounding).
+        """
+        if not self._runs:
+            return None
+        if self._map is None:
+            self._map = _map(self._runs)
+        begin, behind = self._map.character_at(start), self._map.character_at(end)
+        if words and self._map.said[begin:behind] != words:
+            begin = self._map.said.find(words)
+            behind = begin + len(words)
+        if begin < 0 or behind <= begin:
+            return None
+        return self._map.shown_at(begin), self._map.shown_at(behind - 1) + 1
+
+
+class _Map(NamedTuple):
+    """The places of what the model said.
+
+    Attributes:
+        said: All of it.
+        raw: The same in UTF-8.
+        characters: The number of characters before each block of bytes.
+        said_starts: Where each run of it begins in `said`.
+        shown_starts: Where each run begins in all that is shown.
+    """
+
+    said: str
+    raw: bytes
+    characters: list[int]
+    said_starts: list[int]
+    shown_starts: list[int]
+
+    def character_at(self, place: int) -> int:
+        """The number of characters before a byte."""
+        place = min(max(place, 0), len(self.raw))
+        block = place // _BLOCK
+        return self.characters[block] + _count(self.raw[block * _BLOCK : place])
+
+    def shown_at(self, place: int) -> int:
+        """The place of a character in all that is shown."""
+        run = bisect_right(self.said_starts, place) - 1
+        return self.shown_starts[run] + place - self.said_starts[run]
+
+
+def _map(runs: list[tuple[bool, list[str]]]) -> _Map:
+    said: list[str] = []
+    said_starts, shown_starts = [0], [0]
+    said_length = shown_length = 0
+    for is_said, pieces in runs:
+        text = "".join(pieces)
+        if is_said:
+            said_starts.append(said_length)
+            shown_starts.append(shown_length)
+            said.append(text)
+            said_length += len(text)
+        shown_length += len(text)
+    whole = "".join(said)
+    raw = whole.encode("utf-8", "surrogatepass")
+    characters = [0]
+    for start in range(0, len(raw), _BLOCK):
+        characters.append(characters[-1] + _count(raw[start : start + _BLOCK]))
+    return _Map(whole, raw, characters, said_starts, shown_starts)
+
+
+def _count(raw: bytes) -> int:
+    """The number of characters that begin in bytes of UTF-8."""
+    return len(raw.translate(None, _CONTINUES))
+
+
+# ---- executed code ----
+# Shows code that the server ran, and its output, as Markdown (docs/wires/gemini.md#code-and-images).
+
+_TICKS: Final = re.compile(r"`{3,}")
+_WORD: Final = re.compile(r"[A-Za-z0-9+#-]{1,30}")
+_OUTCOMES: Final = {"OUTCOME_FAILED": "failed", "OUTCOME_DEADLINE_EXCEEDED": "took too long"}
+_UNSPECIFIED: Final = "LANGUAGE_UNSPECIFIED"
+
+
+def shown_code(code: Wire) -> str:
+    """The block of an `executableCode`; empty where it holds no code."""
+    language = text(code, "language")
+    return _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower())
+
+
+def shown_result(result: Wire) -> str:
+    """The block of a `codeExecutionResult`, which says how it ended if not well; empty without anything to say."""
+    ended = _OUTCOMES.get(text(result, "outcome"))
+    said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
+    return said + _block(text(result, "output"), "text")
+
+
+def _block(lines: str, language: str) -> str:
+    if not lines:
+        return ""
+    fence = "`" * max([3, *(len(found) + 1 for found in _TICKS.findall(lines))])
+    name = language if _WORD.fullmatch(language) else ""
+    return f"\n\n{fence}{name}\n{lines.rstrip()}\n{fence}\n\n"
+
+
+# ---- files ----
+# Makes parts of the files of an answer: bytes in the stream, or an address (docs/wires/gemini.md#parts).
+
+_UNKNOWN: Final = "application/octet-stream"
+
+
+def inline_file(blob: Wire) -> DataPart | None:
+    """The part of an `inlineData`; None where its bytes cannot be read.
+
+    The media type is what the server says; where it says none, what the first bytes show.
+    """
+    said = text(blob, "data").replace("-", "+").replace("_", "/")
+    try:
+        data = b64decode(said + "=" * (-len(said) % 4))
+    except ValueError:  # not of the alphabet; not ASCII
+        return None
+    media_type = identifier(blob, "mimeType") or sniff(data) or _UNKNOWN
+    return unchecked_part(DataPart, data, media_type) if data else None
+
+
+def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
+    """The part of a `fileData`; None where no link can hold its address, such as that of a bucket.
+
+    Args:
+        file: The object.
+        mode: What becomes of an address.
+    """
+    address = text(file, "fileUri")
+    is_web = address.lower().startswith(("http://", "https://"))
+    return linked_file(address, mode) if is_web else None
+
+
+# ---- sources ----
+# The sources of an answer, which come late, growing, and more than once (docs/wires/gemini.md#grounding).
+
+SOURCE_FIELDS: Final = frozenset({"groundingMetadata", "urlContextMetadata", "citationMetadata"})
+"""The fields of a candidate that :meth:`Sources.read` reads."""
+
+_MOST: Final = 1000
+"""Sources of one answer."""
+_KINDS: Final = ("web", "retrievedContext", "maps", "image")
+"""The kinds of a grounding chunk."""
+_ADDRESSES: Final = ("uri", "sourceUri", "imageUri")
+_STORES: Final = ("documentName", "fileSearchStore")
+"""What identifies a source without an address."""
+
+
+class Sources:
+    """The sources of one answer.
+
+    Args:
+        mode: How they are shown.
+    """
+
+    __slots__ = ("_citations", "_cited", "_grounding", "_pages")
+
+    def __init__(self, mode: CitationMode) -> None:
+        self._citations = Citations(mode)
+        self._grounding: Wire = {}
+        self._cited: list[Wire] = []
+        self._pages: Wire = {}
+
+    def read(self, candidate: Wire) -> None:
+        """Takes what a candidate says of sources: of each field of the grounding, the last value counts."""
+        self._grounding |= {name: value for name, value in mapping(candidate, "groundingMetadata").items() if value}
+        self._pages = mapping(candidate, "urlContextMetadata") or self._pages
+        cited = mapping(candidate, "citationMetadata")
+        # `citationSources` on the Gemini API, `citations` on Vertex
+        self._cited += [*objects(cited, "citationSources"), *objects(cited, "citations")][: _MOST - len(self._cited)]
+
+    def hand_out(self, said: ShownText, outputs: list[StreamOutput]) -> None:
+        """Shows all sources, each once."""
+        for citation in (*self._grounded(said), *self._recited(said)):
+            key = citation.url or citation.source_id or citation.title
+            outputs += self._citations.render(citation, said, key)
+        outputs += self._citations.at_end()
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What else the server says of its search, by its own names: Google's terms ask to show `searchEntryPoint`."""
+        names = ("webSearchQueries", "imageSearchQueries", "searchEntryPoint")
+        found = {name: self._grounding[name] for name in names if name in self._grounding}
+        if found:
+            found = {"groundingMetadata": found}
+        return found | ({"urlContextMetadata": self._pages} if self._pages else {})
+
+    def _grounded(self, said: ShownText) -> Iterator[Citation]:
+        supports = self._first_supports()
+        for place, chunk in enumerate(objects(self._grounding, "groundingChunks")[:_MOST]):
+            kind = next((name for name in _KINDS if isinstance(chunk.get(name), dict)), None)
+            source = chunk if kind is None else chunk[kind]
+            segment = supports.get(place, {})
+            where = said.place(index(segment, "startIndex") or 0, index(segment, "endIndex") or 0, _words(segment))
+            yield Citation(
+                url=_first(source, _ADDRESSES),
+                title=identifier(source, "title"),
+                name=f"groundingChunk:{kind or 'unknown'}",
+                data=chunk,
+                source_id=_first(source, _STORES),
+                start=where and where[0],
+                end=where and where[1],
+                cited_text=identifier(source, "text"),
+            )
+
+    def _first_supports(self) -> dict[int, Wire]:
+        """The segment of the answer that each chunk supports, by the number of the chunk; the first of several."""
+        found: dict[int, Wire] = {}
+        for support in objects(self._grounding, "groundingSupports"):
+            numbers = support.get("groundingChunkIndices")
+            for number in numbers if isinstance(numbers, list) else ():
+                if type(number) is int:
+                    found.setdefault(number, mapping(support, "segment"))
+        return found
+
+    def _recited(self, said: ShownText) -> Iterator[Citation]:
+        for cited in self._cited:
+            where = said.place(index(cited, "startIndex") or 0, index(cited, "endIndex") or 0, "")
+            yield Citation(
+                url=identifier(cited, "uri"),
+                title=identifier(cited, "title"),
+                name="citationSource",
+                data=cited,
+                start=where and where[0],
+                end=where and where[1],
+            )
+
+
+def _words(segment: Wire) -> str:
+    return text(segment, "text")
+
+
+def _first(source: Wire, names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if (value := identifier(source, name)) is not None), None)
+
+
+# ---- content ----
+# The content of one answer: its parts, in the model's order (docs/wires/gemini.md#parts).
+
+
+class Content:
+    """The content of one answer.
+
+    Args:
+        options: How it is rendered.
+        envelope: What is known of the answer as a whole.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_carried",
+        "_counted",
+        "_envelope",
+        "_files",
+        "_options",
+        "_said",
+        "_sources",
+    )
+
+    def __init__(self, options: StreamOptions, envelope: Envelope) -> None:
+        self._options = options
+        self._envelope = envelope
+        self._calls = ToolCalls()
+        self._carried = CarriedParts(options.thinking)
+        self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
+        self._sources = Sources(options.citations)
+        self._files = 0
+        self._counted: set[str] = set()
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the answer has calls that the client is to make."""
+        return self._calls.count > 0
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The server's other facts about the content, by its names."""
+        return self._sources.metadata
+
+    def read(self, candidate: Wire, outputs: _Outputs) -> None:
+        """Reads what a candidate adds to the content."""
+        for part in objects(mapping(candidate, "content"), "parts"):
+            self._read_part(part, outputs)
+        if not SOURCE_FIELDS.isdisjoint(candidate):
+            self._sources.read(candidate)
+
+    def complete(self, outputs: _Outputs, *, is_cut: bool) -> None:
+        """Ends the content.
+
+        Args:
+            outputs: Where all that is left goes.
+            is_cut: Whether a limit or a filter ended the answer.
+
+        Raises:
+            ToolArgumentsError: A call is not whole.
+        """
+        self._sources.hand_out(self._said, outputs)
+        calls = self._calls.release(self._envelope.response_id, is_end=True, is_cut=is_cut)
+        self._hand_out(calls, outputs)
+
+    def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+        """Counts what has no part, once for each name."""
+        if name not in self._counted:
+            self._counted.add(name)
+            outputs.append(Unmapped(name, data))
+
+    def _read_part(self, part: Wire, outputs: _Outputs) -> None:
+        for name, handler in PARTS.items():
+            if name in part:
+                handler(self, part, outputs)
+                return
+        if usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
+            self.text({"text": "", **part}, outputs)
+        elif unknown := sorted(part.keys() - MODIFIERS):
+            self.count(f"part:{unknown[0]}", part, outputs)
+
+    # The parts; see PARTS
+
+    def text(self, part: Wire, outputs: _Outputs) -> None:
+        """A text, or a thought. An empty one may bear a signature."""
+        value = part["text"] if isinstance(part["text"], str) else ""
+        signature = usable_signature(part.get(SIGNATURE))
+        if part.get("thought") is True:
+            if value and self._options.thinking is not ThinkingMode.OFF:
+                outputs.append(thinking_part(value))
+            if signature is not None:
+                self._carry({PART: part}, outputs)
+            return
+        self._show(value, outputs, is_said=True)
+        if signature is not None:
+            self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
+
+    def function_call(self, part: Wire, outputs: _Outputs) -> None:
+        """A call for the client, unless the server answers it."""
+        signature = usable_signature(part.get(SIGNATURE))
+        self._calls.take(mapping(part, "functionCall"), signature, outputs)
+
+    def function_response(self, part: Wire, outputs: _Outputs) -> None:
+        """The response to a call that the server made itself, such as one of an MCP server."""
+        self._calls.answer(mapping(part, "functionResponse"))
+        self.count("functionResponse", part, outputs)
+
+    def inline_data(self, part: Wire, outputs: _Outputs) -> None:
+        """A file. Images of thoughts are drafts."""
+        if part.get("thought") is True:
+            self.count("inlineData (of a thought)", part, outputs)
+            return
+        file = inline_file(mapping(part, "inlineData"))
+        if file is None:
+            self.count("inlineData (not readable)", part, outputs)
+            return
+        self._release(outputs)
+        outputs.append(file)
+        if (signature := usable_signature(part.get(SIGNATURE))) is not None:
+            self._carry({FILE: self._files, SIGNATURE: signature}, outputs)
+        self._files += 1
+
+    def file_data(self, part: Wire, outputs: _Outputs) -> None:
+        """The address of a file."""
+        file = named_file(mapping(part, "fileData"), self._options.files)
+        if isinstance(file, TextPart):
+            self._show(file.value, outputs, is_said=False)
+            self._carry({PART: part, **_shown_text(file.value)}, outputs)
+        elif file is not None:
+            self._release(outputs)
+            outputs.append(file)
+        else:
+            self.count("fileData (no address for a link)", part, outputs)
+
+    def executable_code(self, part: Wire, outputs: _Outputs) -> None:
+        """Code that the server runs; never a call of the client."""
+        self._show_and_carry(shown_code(mapping(part, "executableCode")), part, outputs)
+
+    def code_execution_result(self, part: Wire, outputs: _Outputs) -> None:
+        """What came out of it."""
+        self._show_and_carry(shown_result(mapping(part, "codeExecutionResult")), part, outputs)
+
+    def server_tool(self, part: Wire, outputs: _Outputs) -> None:
+        """A call of a tool of the server, or its response."""
+        self._carry({PART: part}, outputs)
+        self.count(next(name for name in PARTS if name in part), part, outputs)
+
+    # What all parts have in common
+
+    def _carry(self, item: Wire, outputs: _Outputs) -> None:
+        """Carries an item. Where it comes out is its place, so it waits for the calls before it."""
+        self._carried.add(item)
+        if not self._calls.any_held:
+            self._carried.hand_out(outputs)
+
+    def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
+        """Emits a block that stands for a part, unless it is not wanted, and carries the part."""
+        if self._options.executed_code is ExecutedCode.OFF:
+            block = ""
+            self.count(next(name for name in PARTS if name in part), part, outputs)
+        self._show(block, outputs, is_said=False)
+        self._carry({PART: part, **_shown_text(block)}, outputs)
+
+    def _show(self, value: str, outputs: _Outputs, *, is_said: bool) -> None:
+        """Emits visible text.
+
+        Args:
+            value: The text; an empty one shows nothing.
+            outputs: Where it goes.
+            is_said: Whether the model said it.
+        """
+        if value:
+            self._release(outputs)
+            self._said.add(value, is_said=is_said)
+            outputs.append(text_part(value))
+
+    def _release(self, outputs: _Outputs) -> None:
+        """Hands out the calls that were held back: what follows them is no response of the server."""
+        if self._calls.any_held:
+            self._hand_out(self._calls.release(self._envelope.response_id), outputs)
+
+    def _hand_out(self, calls: list[CompleteCall], outputs: _Outputs) -> None:
+        behind = self._carried.take()
+        for call in calls:
+            if call.is_given or call.signature is not None:
+                signed = {} if call.signature is None else {SIGNATURE: call.signature}
+                self._carried.add({TOOL_CALL_ID: call.call_id, GIVEN: call.is_given, **signed})
+        self._carried.hand_out(outputs)
+        prefix = self._options.call_id_prefix
+        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one in calls)
+        self._carried.add(*behind)
+        self._carried.hand_out(outputs)
+
+
+def _shown_text(value: str) -> Wire:
+    """The fields of an item that say which text stands right before it."""
+    return {TEXT_LENGTH: len(value)} | ({CHECKSUM: checksum(value)} if value else {})
+
+
+PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
+    "functionCall": Content.function_call,
+    "functionResponse": Content.function_response,
+    "inlineData": Content.inline_data,
+    "fileData": Content.file_data,
+    "executableCode": Content.executable_code,
+    "codeExecutionResult": Content.code_execution_result,
+    "toolCall": Content.server_tool,
+    "toolResponse": Content.server_tool,
+    "text": Content.text,
+}
+"""What is read of a part, by its data field. `text` is last: proxies add an empty one to other parts."""
+
+MODIFIERS: Final = frozenset(
+    {
+        "audioMetadata",
+        "audioTranscription",
+        "documentMetadata",
+        "mediaProcessing",
+        "mediaResolution",
+        "partMetadata",
+        "speechMetadata",
+        "spreadsheetMetadata",
+        "thought",
+        SIGNATURE,
+        "videoMetadata",
+    }
+)
+"""The modifiers of docs/wires/gemini.md#parts."""
+
+
+# ---- envelope ----
+# What the chunks of an answer say about the answer as a whole (docs/wires/gemini.md#chunks).
+
+
+class Envelope:
+    """Who answers, and under which id. The first word counts.
+
+    Attributes:
+        response_id: The server's id of the response, or None.
+        model: The server's name of the model that answers, which may differ from the requested one; or None.
+        created_at: When the answer was made, as Vertex writes it; or None.
+    """
+
+    __slots__ = ("created_at", "model", "response_id")
+
+    def __init__(self) -> None:
+        self.response_id: str | None = None
+        self.model: str | None = None
+        self.created_at: str | None = None
+
+    def read(self, chunk: Wire) -> None:
+        """Takes what a chunk says."""
+        self.response_id = self.response_id or identifier(chunk, "responseId")
+        self.model = self.model or identifier(chunk, "modelVersion")
+        self.created_at = self.created_at or identifier(chunk, "createTime")
+
+    @property
+    def metadata(self) -> Wire:
+        """The server's other facts about the answer, by its names."""
+        return {} if self.created_at is None else {"createTime": self.created_at}
+
+
+# ---- finish ----
+# What the words of `finishReason` and `blockReason` mean (docs/wires/gemini.md#finish-reasons).
+
+FAILURES: Final[Mapping[str, str]] = {
+    "MALFORMED_FUNCTION_CALL": "the model made a tool call that the server cannot read",
+    "UNEXPECTED_TOOL_CALL": "the model called a tool that it may not call",
+    "TOO_MANY_TOOL_CALLS": "the model called more tools in a row than the server allows",
+    "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thinking is missing",
+    "MALFORMED_RESPONSE": "the model made an answer that the server cannot read",
+    "PUP_LIMITED_DISABLED": "the account is limited or disabled, by the policy on prohibited use",
+}
+"""The words of answers that failed, and what they say to a person."""
+
+FILTERS: Final = (
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "JAILBREAK", "ESCALATION",
+)  # fmt: skip
+"""The words of filters, for answers and for prompts."""
+
+WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
+    "STOP": UnifiedFinishReason.STOP,
+    "MAX_TOKENS": UnifiedFinishReason.LENGTH,
+    # The limit of one request: the rest comes for a `continuationToken`.
+    "CONTINUATION": UnifiedFinishReason.LENGTH,
+    **dict.fromkeys(FILTERS, UnifiedFinishReason.CONTENT_FILTER),
+    **dict.fromkeys(FAILURES, UnifiedFinishReason.ERROR),
+}
+UNSPECIFIED: Final = ("FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED")
+
+
+class FinishWords:
+    """Why the model stopped, as the candidates and the feedback on the prompt say it.
+
+    Attributes:
+        word: The last finish reason, the reason for which the prompt was refused, or None.
+        message: What the server says about it, or None.
+        is_blocked: Whether the prompt was refused.
+    """
+
+    __slots__ = ("is_blocked", "message", "word")
+
+    def __init__(self) -> None:
+        self.word: str | None = None
+        self.message: str | None = None
+        self.is_blocked = False
+
+    def candidate(self, candidate: Wire) -> None:
+        """Takes what a candidate says. Proxies say `STOP` on early chunks: the last word counts, and one that says
+        something wins over one that says nothing."""
+        self._say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
+
+    def prompt(self, chunk: Wire) -> None:
+        """Takes the feedback on the prompt: a refused one has no candidates."""
+        feedback = mapping(chunk, "promptFeedback")
+        if (word := identifier(feedback, "blockReason")) is not None:
+            self.is_blocked = True
+            self._say(word, identifier(feedback, "blockReasonMessage"))
+
+    def _say(self, word: str | None, message: str | None) -> None:
+        if word is not None and (self.word is None or word not in UNSPECIFIED):
+            self.word = word
+        self.message = message or self.message
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the end has been said."""
+        return self.word is not None
+
+    @property
+    def unified(self) -> UnifiedFinishReason:
+        """The reason in the terms of all providers."""
+        if self.is_blocked:
+            return UnifiedFinishReason.CONTENT_FILTER
+        return WORDS.get(self.word or "", UnifiedFinishReason.OTHER)
+
+    @property
+    def failure(self) -> str | None:
+        """What a person is told of an answer that failed, or None."""
+        said = None if self.is_blocked else FAILURES.get(self.word or "")
+        return f"{said}: {self.message}" if said and self.message else said
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a limit or a filter ended the answer."""
+        return self.unified in {UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER}
+
+    @property
+    def explanation(self) -> str | None:
+        """What the server says of an answer that a limit or a filter ended, or None."""
+        return self.message if self.is_cut else None
+
+    def reason(self, *, has_calls: bool) -> FinishReason:
+        """The finish reason of an answer: no word announces calls (docs/wires/gemini.md#tool-calls)."""
+        unified = self.unified
+        if has_calls and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
+            unified = UnifiedFinishReason.TOOL_CALLS
+        return FinishReason(unified, self.word)
+
+    def metadata(self) -> Mapping[str, Any]:
+        """What the server said about the end, by its own name."""
+        return {} if self.message is None else {"finishMessage": self.message}
+
+
+# ---- usage ----
+# Reads the tokens of an answer: cumulative reports, whose fields appear one by one (docs/wires/gemini.md#usage).
+
+METADATA_FIELDS: Final = ("trafficType", "serviceTier")
+"""The fields of a report that say how the request was served."""
+
+
+class ReportedUsage:
+    """The usage of one answer: of each field, the last value that is not null. Reports are never added up."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self) -> None:
+        self.raw: Wire = {}
+
+    def say(self, report: Any) -> None:
+        """Takes what stands in `usageMetadata`."""
+        if isinstance(report, dict):
+            self.raw |= {name: value for name, value in report.items() if value is not None}
+
+    @property
+    def value(self) -> Usage | None:
+        """The usage; None where no count was reported."""
+        is_counted = any(name.endswith("TokenCount") and as_count(said) is not None for name, said in self.raw.items())
+        return read_usage(self.raw) if is_counted else None
+
+    @property
+    def metadata(self) -> Wire:
+        """How the request was served, by the server's names."""
+        return {name: self.raw[name] for name in METADATA_FIELDS if isinstance(self.raw.get(name), str)}
+
+
+def read_usage(raw: Wire) -> Usage:
+    """The usage that merged reports mean.
+
+    The input holds what server-side tools added. The output holds the thoughts, which `candidatesTokenCount` leaves
+    out; where the total is reached without them, a proxy has counted them in already.
+    """
+    prompt, used, made, thoughts, total = (as_count(raw.get(f"{name}TokenCount")) for name in _COUNTS)
+    given = None if prompt is None else prompt + (used or 0)
+    if made is None and thoughts is not None:
+        made = 0 if total is None or given is None or total == given + thoughts else None
+    elif made is None and given is not None and total == given:
+        made = 0  # nothing was said: a refused prompt, or a beginning
+    if made is not None and thoughts and not (given is not None and total == given + made):
+        made += thoughts
+    if total is None and given is not None and made is not None:
+        total = given + made
+    return Usage(given, made, total, as_count(raw.get("cachedContentTokenCount")), thoughts, raw)
+
+
+_COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
+
+
+# ---- read response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 

@@ -13,7 +13,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import text_part, thinking_part, tool_call_part
 from partstream.protocols.citations import Citation, Citations, RecentText
-from partstream.protocols.gemini.files import inline_file, named_file
+from partstream.protocols.gemini.read_response import inline_file, named_file
 from partstream.protocols.gemini_interactions.carried_items import ITEM_TYPE, SIGNATURE, STEP, TOOL_CALL_ID
 from partstream.protocols.read_response import Wire, identifier, index, mapping, objects, read_arguments, text
 
