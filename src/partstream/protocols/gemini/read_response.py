@@ -30,7 +30,6 @@ from partstream.outputs import (
 )
 from partstream.parts import DataPart, TextPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
-from partstream.protocols.gemini.calls import ToolCalls
 from partstream.protocols.gemini.carried_items import (
     CHECKSUM,
     FILE,
@@ -43,6 +42,7 @@ from partstream.protocols.gemini.carried_items import (
 )
 from partstream.protocols.gemini.carried_parts import CarriedParts
 from partstream.protocols.gemini.errors import ERRORS
+from partstream.protocols.gemini.tool_calls import ToolCalls
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import FileMode
     from partstream.parts import ResponsePart
-    from partstream.protocols.gemini.calls import CompleteCall
+    from partstream.protocols.gemini.tool_calls import CompleteCall
 
 
 # ---- shown text ----
