@@ -11,7 +11,7 @@ from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import dumps
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
-from partstream.protocols.gemini.signatures import DUMMY
+from partstream.protocols.gemini.provider_state import DUMMY
 from partstream.testing.steps import Step, document
 from protocols.gemini import wire
 from protocols.gemini.wire import chunk

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.protocols.gemini.carried_items import (
+from partstream.protocols.gemini.provider_state import (
     ITEM_TYPE,
     CarriedPart,
     SignedFile,

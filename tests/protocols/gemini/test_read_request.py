@@ -10,8 +10,8 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import Role, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.gemini.provider_state import made_up_signature, sealed_signature
 from partstream.protocols.gemini.read_request import READ_REQUEST
-from partstream.protocols.gemini.sealed_state import made_up_signature, sealed_signature
 from partstream.protocols.serve import WireRequest
 from protocols.openresponses.wire import Event
 

@@ -15,16 +15,17 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.gemini.asked_fields import camel_case, field_of, list_of, object_of, text_of
-from partstream.protocols.gemini.carried_items import (
+from partstream.protocols.gemini.provider_state import (
     GIVEN,
     ITEM_TYPE,
     PART,
     SIGNATURE,
     TEXT_LENGTH,
     TOOL_CALL_ID,
+    is_made_up,
+    read_sealed,
     usable_signature,
 )
-from partstream.protocols.gemini.sealed_state import is_made_up, read_sealed
 from partstream.protocols.read_request import described, read_bytes
 
 if TYPE_CHECKING:

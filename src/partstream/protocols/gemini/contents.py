@@ -17,7 +17,7 @@ from partstream.conversation.turns import Attachment, Call, Text, TurnRole
 from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.protocols.gemini.attachments import Wire, file_part, fits_into_response, within_limit
 from partstream.protocols.gemini.model_parts import ModelParts
-from partstream.protocols.gemini.signatures import with_dummies
+from partstream.protocols.gemini.provider_state import with_dummies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

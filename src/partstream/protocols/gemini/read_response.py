@@ -30,7 +30,8 @@ from partstream.outputs import (
 )
 from partstream.parts import DataPart, TextPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
-from partstream.protocols.gemini.carried_items import (
+from partstream.protocols.gemini.errors import ERRORS
+from partstream.protocols.gemini.provider_state import (
     CHECKSUM,
     FILE,
     GIVEN,
@@ -38,10 +39,9 @@ from partstream.protocols.gemini.carried_items import (
     SIGNATURE,
     TEXT_LENGTH,
     TOOL_CALL_ID,
+    CarriedParts,
     usable_signature,
 )
-from partstream.protocols.gemini.carried_parts import CarriedParts
-from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.tool_calls import ToolCalls
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (

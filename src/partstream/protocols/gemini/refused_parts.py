@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.gemini.signatures import with_dummies
+from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.schemas import openapi_subset
 
 if TYPE_CHECKING:

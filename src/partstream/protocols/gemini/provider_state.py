@@ -1,0 +1,319 @@
+"""What a Gemini model wants back of its answer: the shape of the items that carry it through the conversation.
+
+A model signs parts of its answer, and refuses or loses its train of thought where a signature does not come back at
+exactly the part that had it (docs/wires/gemini.md#signatures). The items of one answer are, in order, in the metadata
+of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same upstream and
+model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these forms::
+
+    {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
+                                                               the server gave the id, and the signature, if any
+    {"textLength": NUMBER, "checksum": C,                      the NUMBER characters of text right before the item were
+     "thoughtSignature": S}                                    one signed part; 0 for an empty text
+    {"file": NUMBER, "thoughtSignature": S}                    the file of this number, from 0, among those that the
+                                                               answer handed out
+    {"part": PART, "textLength": NUMBER, "checksum": C}        a part that is sent back as it came, at this place: code
+                                                               and tools that the server ran, a signed thought. It takes
+                                                               the place of the NUMBER characters of text right before
+                                                               the item, which show it; without it, of none
+
+A call without a signature whose id was made here has no item. The checksum is that of the text
+(:func:`partstream.protocols.read_response.checksum`): a text that somebody has edited is not the one that was signed.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.codec.json_codec import is_json
+from partstream.conversation.reasoning import ITEMS, MOST_ITEMS, usable_items
+from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import thinking_part
+from partstream.protocols.provider_state import beside_items, open_state, seal_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from partstream.protocols.gemini.attachments import Wire
+    from partstream.protocols.provider_state import OpaqueState
+
+
+# ---- carried items ----
+
+ITEM_TYPE: Final = "gemini-part"
+"""The type of every item: it belongs to a part before it or stands for itself, and needs no piece that follows."""
+TOOL_CALL_ID: Final = "toolCallId"
+GIVEN: Final = "given"
+SIGNATURE: Final = "thoughtSignature"
+TEXT_LENGTH: Final = "textLength"
+CHECKSUM: Final = "checksum"
+FILE: Final = "file"
+PART: Final = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class StateOfCall:
+    """What a call takes back.
+
+    Attributes:
+        call_id: The id under which the call was handed out.
+        is_given: Whether the server gave the id: then it goes back with both (docs/wires/gemini.md#call-ids).
+        signature: The signature of the part, or None.
+    """
+
+    call_id: str
+    is_given: bool
+    signature: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedText:
+    """The signature of a text.
+
+    Attributes:
+        length: The characters right before the item that were one part; 0 for an empty text.
+        signature: The signature.
+        checksum: The checksum of those characters; None if the item does not say it.
+    """
+
+    length: int
+    signature: str
+    checksum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedFile:
+    """The signature of an image or another file.
+
+    Attributes:
+        number: Its number among the files of the answer, from 0.
+        signature: The signature.
+    """
+
+    number: int
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedPart:
+    """A part that is sent back as it came.
+
+    Attributes:
+        part: The part.
+        length: The characters right before the item that show it, in whose place it is sent.
+        checksum: The checksum of those characters; None if the item does not say it.
+    """
+
+    part: Mapping[str, Any]
+    length: int = 0
+    checksum: int | None = None
+
+
+CarriedItem: TypeAlias = StateOfCall | SignedText | SignedFile | CarriedPart
+
+
+def usable_signature(value: Any) -> str | None:
+    """A signature, or None: an empty one is refused as corrupted (docs/wires/gemini.md#signatures)."""
+    return value if isinstance(value, str) and value else None
+
+
+def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
+    """What an item says; None for an item of another protocol, or one that says nothing."""
+    signature = usable_signature(item.get(SIGNATURE))
+    call_id, part = item.get(TOOL_CALL_ID), item.get(PART)
+    if item.get("type") != ITEM_TYPE:
+        return None
+    if isinstance(call_id, str):
+        return StateOfCall(call_id, item.get(GIVEN) is True, signature)
+    length, number, checksum = (_count(item.get(name)) for name in (TEXT_LENGTH, FILE, CHECKSUM))
+    if isinstance(part, dict) and part:
+        return CarriedPart(part, length or 0, checksum)
+    if signature is not None and length is not None:
+        return SignedText(length, signature, checksum)
+    return SignedFile(number, signature) if signature is not None and number is not None else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+# ---- carried parts ----
+# Collects the parts of one answer that go back to the server (docs/wires/gemini.md#signatures).
+
+_NOT_CARRIED: Final = f"signature (more than {MOST_ITEMS} of one answer, or no JSON)"
+
+
+class CarriedParts:
+    """What one answer leaves for the next request; only thinking parts can carry it.
+
+    Args:
+        mode: What becomes of thinking.
+    """
+
+    __slots__ = ("_items", "_new", "_wanted")
+
+    def __init__(self, mode: ThinkingMode) -> None:
+        self._wanted = mode is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+        self._new: list[dict[str, Any]] = []
+
+    def add(self, *items: Mapping[str, Any]) -> None:
+        """Takes items, see :mod:`partstream.protocols.gemini.provider_state`."""
+        if self._wanted:
+            self._new += ({"type": ITEM_TYPE, **item} for item in items)
+
+    def take(self) -> list[dict[str, Any]]:
+        """The items that were not handed out yet, which are taken away."""
+        new, self._new = self._new, []
+        return new
+
+    def hand_out(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items that have come since the last time, with all before them; nothing where there are none."""
+        new = self.take()
+        if not new:
+            return
+        if len(self._items) + len(new) > MOST_ITEMS or not is_json(new):
+            outputs.append(Unmapped(_NOT_CARRIED, new[0]))
+            return
+        self._items += new
+        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
+
+# ---- signatures ----
+# The dummy in place of signatures that are missing: without one, Gemini 3 and later refuse a call of the current
+# turn.
+#
+# Source: docs/wires/gemini.md#unsigned-calls. A signature is missing where another model made the call, or a host has
+# lost it. Steps of finished turns are not checked, and stay bare.
+
+DUMMY: Final = "skip_thought_signature_validator"
+"""Google's own word for a signature that nobody has."""
+
+_CALL: Final = "functionCall"
+_RESPONSE: Final = "functionResponse"
+
+
+def with_dummies(contents: Sequence[Wire]) -> list[Wire]:
+    """The contents with the dummy on the first call of each step of the current turn, where that has no signature."""
+    begin = _begin_of_turn(contents)
+    return [*contents[:begin], *(_signed(content) if _is_step(content) else content for content in contents[begin:])]
+
+
+def _begin_of_turn(contents: Sequence[Mapping[str, Any]]) -> int:
+    """The index behind the last content of the user that holds more than results of tools."""
+    said = (
+        index
+        for index, content in enumerate(contents)
+        if content["role"] == "user" and not all(_RESPONSE in part for part in content["parts"])
+    )
+    return max(said, default=-1) + 1
+
+
+def _is_step(content: Mapping[str, Any]) -> bool:
+    return content["role"] == "model" and any(_CALL in part for part in content["parts"])
+
+
+def _signed(content: Wire) -> Wire:
+    parts = list(content["parts"])
+    first = next(index for index, part in enumerate(parts) if _CALL in part)
+    if SIGNATURE not in parts[first]:
+        parts[first] = parts[first] | {SIGNATURE: DUMMY}
+    return {**content, "parts": parts}
+
+
+# ---- sealed state ----
+# The state of thinking that this wire has no field for, in a signature.
+#
+# Clients give back every signature as it came (docs/wires/gemini.md#signatures). So the state of other protocols, and
+# who gave the state, is in the signature of an empty text, which no server but ours reads. A signature is base64, as
+# the official clients want it.
+
+_MADE_UP: Final = b"partstream0."
+
+
+def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
+    """The signature that carries an item; None if JSON has no form for it.
+
+    Args:
+        item: The item, or None where the metadata lists none.
+        metadata: The metadata that it stands in.
+    """
+    sealed = seal_state(item, beside_items(metadata))
+    return None if sealed is None else b64encode(sealed.encode()).decode()
+
+
+def read_sealed(signature: str) -> OpaqueState | None:
+    """Opens what :func:`sealed_signature` made; None for any other signature."""
+    return open_state(_decoded(signature).decode("ascii", "replace"))
+
+
+def made_up_signature(call_id: str) -> str:
+    """A signature for a call of a model that signs calls, where nothing gave one: its clients wait for it."""
+    return b64encode(_MADE_UP + sha256(call_id.encode(errors="surrogatepass")).hexdigest().encode()).decode()
+
+
+def is_made_up(signature: str) -> bool:
+    """Whether a signature is one of :func:`made_up_signature`, which carries nothing."""
+    return _decoded(signature).startswith(_MADE_UP)
+
+
+def _decoded(signature: str) -> bytes:
+    """The bytes of a signature in either alphabet; none for what is no base64."""
+    said = signature.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return b64decode(said + "=" * (-len(said) % 4), validate=True)
+    except ValueError:
+        return b""
+
+
+# ---- written state ----
+# The state of thinking in an answer that is written: the signatures that the client has to send back.
+#
+# What a server of this wire gave (:mod:`partstream.protocols.gemini.provider_state`) stands where it stood, as far as
+# a stream still can say it: on its call, or on an empty text. Everything else, and what names the server that gave
+# it, is sealed into the signature of an empty text.
+
+
+class WrittenState:
+    """The state that one answer has brought so far: metadata lists all items, and each is written once."""
+
+    __slots__ = ("_listed", "_of_calls")
+
+    def __init__(self) -> None:
+        self._listed = 0
+        self._of_calls: dict[str, str] = {}
+
+    def write(self, metadata: Mapping[str, Any]) -> Iterator[str]:
+        """The signatures of empty texts that carry what is new in the metadata of a thinking part."""
+        listed = metadata.get(ITEMS)
+        if not isinstance(listed, list | tuple):
+            yield from self._sealed(None, metadata)
+            return
+        new, self._listed = listed[self._listed :], len(listed)
+        is_own = len(metadata) == 1
+        for item in new:
+            if isinstance(item, Mapping):
+                yield from self._item(item, metadata, is_own=is_own)
+
+    def of_call(self, call_id: str) -> str | None:
+        """The signature of a call; None if it has none, or was written before."""
+        return self._of_calls.pop(call_id, None)
+
+    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[str]:
+        said = read_item(item) if is_own and item.get("type") == ITEM_TYPE else None
+        if isinstance(said, StateOfCall):
+            if said.signature is not None:
+                self._of_calls[said.call_id] = said.signature
+        elif isinstance(said, SignedText) and said.length == 0:
+            yield said.signature
+        else:
+            yield from self._sealed(item, metadata)
+
+    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[str]:
+        if usable_items([metadata if item is None else item]):
+            signature = sealed_signature(item, metadata)
+            if signature is not None:
+                yield signature
