@@ -34,7 +34,7 @@ from partstream.protocols.chat_completions.models import (
     MaxTokensField,
     ReasoningBack,
 )
-from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
+from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.protocol import asked_protocols

@@ -13,7 +13,7 @@ from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.tool_names import ToolNames
 from partstream.outputs import Finish, Unmapped
-from partstream.protocols.gemini.settings import GeminiSettings
+from partstream.protocols.gemini.models import GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest
 from protocols.gemini.wire import read

@@ -12,8 +12,8 @@ from conversation.samples import ORIGIN
 from conversation.strategies import conversations
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, RequestNotExpressibleError, RequestOptions, ThinkingPart, Tool, ToolMode
+from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.provider_state import ITEM_TYPE
-from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest
 from partstream.testing.vendors.gemini import VENDOR

@@ -8,9 +8,8 @@ from conversation.samples import assistant, called, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, TextPart, Tool
 from partstream.conversation.carried import Carried
-from partstream.protocols.gemini.known_models import known_model
+from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas, known_model
 from partstream.protocols.gemini.provider_state import DUMMY
-from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from protocols.gemini import wire
 from protocols.gemini.requests import NEW, OLD, answer, body_of, call, contents_of, prepared, result, said
 from protocols.gemini.wire import chunk

@@ -19,7 +19,7 @@ from partstream import (
 )
 from partstream.conversation.capabilities import ModelCapabilities
 from partstream.conversation.media import URI_LIST
-from partstream.protocols.gemini.settings import SERVER_TOOLS, GeminiSettings
+from partstream.protocols.gemini.models import SERVER_TOOLS, GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST, authorize
 from partstream.protocols.protocol import KeyKind
 from protocols.gemini import wire

@@ -15,8 +15,8 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Text, TurnRole
 from partstream.conversation.wording import FAILED_SILENTLY
-from partstream.protocols.gemini.attachments import Wire, file_part, fits_into_response, within_limit
 from partstream.protocols.gemini.model_parts import ModelParts
+from partstream.protocols.gemini.models import Wire, file_part, fits_into_response, within_limit
 from partstream.protocols.gemini.provider_state import with_dummies
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Result, Turn
-    from partstream.protocols.gemini.known_models import KnownModel
+    from partstream.protocols.gemini.models import KnownModel
 
 __all__ = ["FILLER", "contents_of", "lost_call", "system_texts"]
 

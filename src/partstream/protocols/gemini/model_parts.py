@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import is_json
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.gemini.attachments import Wire, file_part
+from partstream.protocols.gemini.models import Wire, file_part
 from partstream.protocols.gemini.provider_state import (
     SIGNATURE,
     CarriedPart,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from partstream.protocols.gemini.attachments import Wire
+    from partstream.protocols.gemini.models import Wire
 
 __all__ = ["ChosenOptions", "read_options"]
 

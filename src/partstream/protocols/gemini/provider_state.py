@@ -37,7 +37,7 @@ from partstream.protocols.provider_state import beside_items, open_state, seal_s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.protocols.gemini.attachments import Wire
+    from partstream.protocols.gemini.models import Wire
     from partstream.protocols.provider_state import OpaqueState
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.messages import ToolMode
+from partstream.protocols.gemini.models import ToolSchemas
 from partstream.protocols.gemini.refused_parts import JSON_SCHEMA, SUBSET
-from partstream.protocols.gemini.settings import ToolSchemas
 from partstream.protocols.schemas import inlined, openapi_subset, with_inner_schemas
 
 if TYPE_CHECKING:
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.messages import Tool
-    from partstream.protocols.gemini.attachments import Wire
-    from partstream.protocols.gemini.known_models import KnownModel
-    from partstream.protocols.gemini.settings import GeminiSettings
+    from partstream.protocols.gemini.models import GeminiSettings, KnownModel, Wire
 
 __all__ = ["json_schema", "tool_fields"]
 

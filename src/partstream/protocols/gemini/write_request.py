@@ -1,6 +1,6 @@
 """Writes a request as the body of `streamGenerateContent`; `partstream.conversation` has prepared it.
 
-Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partstream.protocols.gemini.known_models`.
+Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partstream.protocols.gemini.models`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from partstream.conversation.tool_names import NameForm
 from partstream.protocols.gemini.contents import contents_of, system_texts
 from partstream.protocols.gemini.count import COUNT
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.gemini.known_models import known_model
+from partstream.protocols.gemini.models import GeminiSettings, known_model, thinking_config
 from partstream.protocols.gemini.optional_fields import LEAVE_OUT
 from partstream.protocols.gemini.options import read_options
-from partstream.protocols.gemini.settings import GeminiSettings
-from partstream.protocols.gemini.thinking_config import thinking_config
 from partstream.protocols.gemini.tools import tool_fields
 from partstream.protocols.protocol import NO_FIELDS, KeyKind, RequestWriterSpec
 from partstream.protocols.serve import WireRequest, path_for_model
@@ -25,8 +23,7 @@ from partstream.protocols.serve import WireRequest, path_for_model
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.protocols.gemini.attachments import Wire
-    from partstream.protocols.gemini.known_models import KnownModel
+    from partstream.protocols.gemini.models import KnownModel, Wire
 
 __all__ = ["PATH", "WRITE_REQUEST", "build_request", "conversation_rules"]
 

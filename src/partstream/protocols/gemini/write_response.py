@@ -17,7 +17,7 @@ from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.citations import read_citation
-from partstream.protocols.gemini.known_models import known_model
+from partstream.protocols.gemini.models import known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, WrittenState, made_up_signature
 from partstream.protocols.gemini.read_request import ARRAY
 from partstream.protocols.gemini.read_response import FILTERS

@@ -1,0 +1,376 @@
+"""What Gemini models take, by their ids: no list of models says it (docs/wires/gemini.md).
+
+A new model is a new row, or falls under the row of its kind: ids of later versions are read by their form.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.conversation.turns import Attachment, Result, Text, TurnRole
+from partstream.errors import RequestNotExpressibleError
+from partstream.protocols.protocol import OwnSettings
+from partstream.settings.checks import strings
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import BOOLEAN, Choice, Kind, ValueForm, choice, whole
+from partstream.settings.row import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.turns import Piece, Turn
+
+
+# ---- thinking config ----
+# How a Gemini model is told how much to think: by a level, or by a number of tokens; both together are refused.
+#
+# Source: docs/wires/gemini.md#thinking-config. The tokens of a word are those of Google's own compatible endpoint
+# (ai.google.dev, OpenAI compatibility).
+
+_NONE: Final = "none"
+_EFFORTS: Final = (_NONE, "minimal", "low", "medium", "high", "xhigh", "max")
+"""Our words, the least effort first."""
+_TOKENS: Final = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24_576}
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A model that takes a level.
+
+    Attributes:
+        words: The levels that it takes, lowest first.
+    """
+
+    words: Sequence[str]
+
+    def config(self, effort: str) -> dict[str, Any]:
+        """The fields for an effort: the lowest level that is not below it, else the highest one.
+
+        A word that is none of ours is a level of the server.
+        """
+        if effort not in _EFFORTS:
+            return {"thinkingLevel": effort.upper()}
+        enough = (word for word in self.words if _EFFORTS.index(word) >= _EFFORTS.index(effort))
+        return {"thinkingLevel": next(enough, self.words[-1]).upper()}
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """A model that takes a number of tokens.
+
+    Attributes:
+        least: The fewest that it takes for thinking.
+        most: The most.
+        may_be_off: Whether it takes 0, which switches thinking off.
+    """
+
+    least: int
+    most: int
+    may_be_off: bool = True
+
+    def config(self, effort: str) -> dict[str, Any]:
+        """The fields for an effort; none for a word that is none of ours."""
+        if effort not in _EFFORTS:
+            return {}
+        if effort == _NONE:
+            return {"thinkingBudget": 0 if self.may_be_off else self.least}
+        return {"thinkingBudget": min(max(_TOKENS.get(effort, self.most), self.least), self.most)}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefault:
+    """A model that takes no number and no level.
+
+    Attributes:
+        thinks: Whether it thinks; None where only the list of models can tell.
+    """
+
+    thinks: bool | None
+
+    def config(self, _effort: str) -> dict[str, Any]:
+        """No fields."""
+        return {}
+
+
+ThinkingControl: TypeAlias = Levels | Budgets | ServerDefault
+
+NO_THINKING: Final = ServerDefault(thinks=False)
+SERVER_DECIDES: Final = ServerDefault(thinks=True)
+UNKNOWN_THINKING: Final = ServerDefault(thinks=None)
+
+
+def thinking_config(
+    control: ThinkingControl, capabilities: ModelCapabilities, effort: str | None, *, shows: bool
+) -> dict[str, Any]:
+    """The `thinkingConfig` of a request; empty for a model that would refuse any.
+
+    Args:
+        control: How the model is told.
+        capabilities: What the list of models says of it; it counts where `control` leaves it open.
+        effort: How much it is to think, or None for what it does by itself.
+        shows: Whether its thoughts are to be shown: without being asked for, none come.
+    """
+    thinks = control.thinks if isinstance(control, ServerDefault) else True
+    if thinks is None:
+        thinks = capabilities.reasoning is True
+        control = Levels(levels) if (levels := _known(capabilities.reasoning_efforts)) else control
+    if not thinks:
+        return {}
+    config = {} if effort is None else control.config(effort)
+    # Vertex refuses to show the thoughts of a model that is told to have none.
+    shown = {"includeThoughts": True} if shows and config.get("thinkingBudget") != 0 else {}
+    return shown | config
+
+
+def _known(efforts: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(one for one in efforts or () if one in _EFFORTS)
+
+
+# ---- known models ----
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """What one kind of model takes.
+
+    Attributes:
+        ids: Matches the whole id, without the path before it.
+        thinking: How it is told how much to think.
+        signs_calls: Whether it demands the signatures of the calls of the current turn: Gemini 3 and later. These
+            models also take images inside the result of a tool, and tools of the server beside those of the client.
+        makes_images: Whether it answers with images.
+    """
+
+    ids: str
+    thinking: ThinkingControl
+    signs_calls: bool = False
+    makes_images: bool = False
+
+
+_FROM_MINIMAL: Final = Levels(("minimal", "low", "medium", "high"))
+_FROM_LOW: Final = Levels(("low", "medium", "high"))
+_LATER: Final = r"gemini-(?:[3-9]|\d\d)"
+
+_MODELS: Final = (
+    KnownModel(r"gemini-[012]\..*-image.*", NO_THINKING, makes_images=True),
+    KnownModel(rf"{_LATER}.*-image.*", SERVER_DECIDES, signs_calls=True, makes_images=True),
+    KnownModel(r"gemini-.*-(?:tts|live|native-audio|embedding|computer-use).*", UNKNOWN_THINKING),
+    KnownModel(r"gemini-2\.5-pro.*", Budgets(128, 32_768, may_be_off=False)),
+    KnownModel(r"gemini-2\.5-flash.*", Budgets(512, 24_576)),
+    KnownModel(r"gemini-[012](?:[.-].*)?", NO_THINKING),
+    KnownModel(r"gemini-3-pro.*", Levels(("low", "high")), signs_calls=True),
+    KnownModel(rf"{_LATER}[\d.]*-flash-lite.*|gemini-flash-lite-latest", _FROM_MINIMAL, signs_calls=True),
+    # 3.6 is none of them: LiteLLM says that it takes minimal, kiss-translator#1051 that it does not.
+    KnownModel(r"gemini-3(?:\.[0-5])?-flash.*", _FROM_MINIMAL, signs_calls=True),
+    KnownModel(rf"{_LATER}(?:[.-].*)?|gemini-(?:flash|pro)-latest", _FROM_LOW, signs_calls=True),
+)
+"""The first row that fits is taken."""
+
+_UNKNOWN: Final = KnownModel("", UNKNOWN_THINKING)
+
+
+def known_model(model_id: str) -> KnownModel:
+    """What a model takes; of an id that is none of Google's names, nothing is known.
+
+    Args:
+        model_id: The id, perhaps with a path before it, such as `publishers/google/models/gemini-3-pro`.
+    """
+    name = model_id.rpartition("/")[2].lower()
+    return next((one for one in _MODELS if re.fullmatch(one.ids, name)), _UNKNOWN)
+
+
+# ---- settings ----
+# The settings of requests that only Gemini has a place for.
+
+SERVER_TOOLS: Final = ("googleSearch", "urlContext", "codeExecution", "googleMaps", "enterpriseWebSearch")
+"""The tools that the server runs itself and that need no further word."""
+MOST_FILE_MEGABYTES: Final = 20
+"""What every server takes; the Gemini API itself has taken 100 since 2026 (docs/wires/gemini.md#contents)."""
+REQUEST_FIELDS: Final = frozenset({"contents"})
+
+
+class ToolSchemas(Choice):
+    """The form in which the parameters of tools are sent."""
+
+    JSON_SCHEMA = "json-schema", "JSON Schema, in `parametersJsonSchema`"
+    OPENAPI = "openapi", "The subset of OpenAPI that every server and proxy takes, in `parameters`"
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiSettings:
+    """The request settings of Gemini alone.
+
+    Attributes:
+        include_thoughts: Whether the server is asked for summaries of the model's thoughts.
+        tool_schemas: The form in which the parameters of tools are sent.
+        validates_calls: Whether the server keeps the model to the schemas of tools.
+        server_tools: The tools that the server runs itself, by its names.
+        most_file_megabytes: The most megabytes of all files of a request, in base64; the oldest give way to words.
+    """
+
+    include_thoughts: bool = True
+    tool_schemas: ToolSchemas = ToolSchemas.JSON_SCHEMA
+    validates_calls: bool = False
+    server_tools: tuple[str, ...] = ()
+    most_file_megabytes: int = MOST_FILE_MEGABYTES
+
+
+def _server_tools(value: Any, where: str) -> tuple[str, ...]:
+    named = strings(value, where)
+    for name in named:
+        if name not in SERVER_TOOLS:
+            raise ConfigurationError(where, repr(name), f"names of {', '.join(SERVER_TOOLS)}")
+    return named
+
+
+_NAMES_OF_TOOLS: Final = Kind(
+    ValueForm.LIST, _server_tools, {"type": "array", "items": {"type": "string", "enum": list(SERVER_TOOLS)}}
+)
+
+OWN_SETTINGS: Final = OwnSettings(
+    GeminiSettings,
+    (
+        Setting(
+            "includeThoughts",
+            BOOLEAN,
+            "Whether the server is asked for summaries of the model's thoughts; without being asked, it gives none",
+            default=True,
+        ),
+        Setting("toolSchemas", choice(ToolSchemas), "The form of the parameters of tools", "json-schema"),
+        Setting(
+            "validatesCalls",
+            BOOLEAN,
+            "Whether the server keeps the model's calls to the schemas of the tools",
+            default=False,
+        ),
+        Setting(
+            "serverTools",
+            _NAMES_OF_TOOLS,
+            "The tools that the server runs itself, such as `googleSearch`. Models before Gemini 3 get them only where "
+            "a request has no other tools",
+            otherwise="none",
+        ),
+        Setting(
+            "mostFileMegabytes",
+            whole(),
+            "The most megabytes of images and files in one request; words take the place of the oldest ones",
+            otherwise=f"{MOST_FILE_MEGABYTES}, which every server takes",
+        ),
+    ),
+    REQUEST_FIELDS,
+)
+
+
+# ---- attachments ----
+# Images and files as parts of a Gemini request; source: docs/wires/gemini.md#contents.
+
+Wire: TypeAlias = dict[str, Any]
+"""A JSON object of the wire."""
+
+_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+_IN_RESPONSES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"})
+_TAKEN: Final = ("audio/", "video/", "text/")
+_EXPECTED: Final = "text, PDF, sound, video, or an image as PNG, JPEG, WebP or HEIC"
+
+
+def takes(piece: Attachment) -> bool:
+    """Whether the models take files of this type."""
+    return piece.media_type in _IMAGES or piece.media_type == "application/pdf" or piece.media_type.startswith(_TAKEN)
+
+
+def fits_into_response(piece: Attachment) -> bool:
+    """Whether a file may stand inside the result of a tool, at models that take files there."""
+    return piece.media_type in _IN_RESPONSES and not piece.url
+
+
+def file_part(piece: Attachment) -> Wire:
+    """The part for an image or another file: its bytes, or its address, which the server fetches.
+
+    Raises:
+        RequestNotExpressibleError: The models take no files of this type.
+    """
+    if not takes(piece):
+        what = f"a file of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
+        raise RequestNotExpressibleError(what, piece.where, _EXPECTED)
+    if piece.url:
+        return {"fileData": {"mimeType": piece.media_type, "fileUri": piece.url}}
+    return {"inlineData": {"mimeType": piece.media_type, "data": b64encode(piece.data).decode()}}
+
+
+def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
+    """The turns with words in place of files that the request has no room for, and of those that no model takes.
+
+    The newest files stay. What the user has just said stays whole: where that alone is too large, nothing can be sent.
+
+    Args:
+        turns: The conversation.
+        most: The most bytes of all files together, in base64.
+
+    Raises:
+        RequestNotExpressibleError: The files of the last message of the user are larger.
+    """
+    last = max((turn.message for turn in turns if turn.role is TurnRole.USER), default=None)
+    room = _Room(most)
+    kept = [room.fill(turn, is_last=turn.message == last) for turn in reversed(turns)]
+    return tuple(reversed(kept))
+
+
+class _Room:
+    """The bytes that are left in a request.
+
+    Args:
+        most: All bytes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._used = 0
+
+    def fill(self, turn: Turn, *, is_last: bool) -> Turn:
+        """The turn with the files that there is room for."""
+        if not _has_files(turn.content):
+            return turn
+        is_asked = is_last and turn.role is TurnRole.USER
+        pieces = [self._piece(piece, is_asked=is_asked) for piece in reversed(turn.content)]
+        return replace(turn, content=tuple(reversed(pieces)))
+
+    def _piece(self, piece: Piece, *, is_asked: bool) -> Piece:
+        if isinstance(piece, Attachment):
+            return self._file(piece, is_asked=is_asked)
+        if isinstance(piece, Result):
+            content = [
+                self._file(one, is_asked=False) if isinstance(one, Attachment) else one
+                for one in reversed(piece.content)
+            ]
+            return replace(piece, content=tuple(reversed(content)))
+        return piece
+
+    def _file(self, piece: Attachment, *, is_asked: bool) -> Attachment | Text:
+        """The file, or words in its place.
+
+        Args:
+            piece: The file.
+            is_asked: Whether the user has just given it. Another one that no model takes is worth a word: a tool or
+                another model gave it, or it was given to another model, and the conversation goes on.
+        """
+        if not takes(piece) and not is_asked:
+            return Text(f"[{piece.media_type}, which cannot be shown]")
+        self._used += (len(piece.data) + 2) // 3 * 4
+        if self._used <= self._most:
+            return piece
+        if is_asked:
+            what = f"files of {self._used:,} bytes in base64"
+            raise RequestNotExpressibleError(what, piece.where, f"at most {self._most:,} in one request")
+        return Text(f"[{piece.media_type}, left out: the files of this conversation are too large for one request]")
+
+
+def _has_files(pieces: Iterable[Piece]) -> bool:
+    return any(
+        isinstance(piece, Attachment)
+        or (isinstance(piece, Result) and any(isinstance(one, Attachment) for one in piece.content))
+        for piece in pieces
+    )
