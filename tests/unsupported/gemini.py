@@ -10,10 +10,9 @@ from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
-from partstream.protocols.gemini.options import read_options
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
-from partstream.protocols.gemini.tools import json_schema
+from partstream.protocols.gemini.write_request import json_schema, read_options
 from partstream.protocols.gemini.write_response import file_part, finish_word
 from partstream.protocols.gemini.written_usage import written_usage
 from partstream.usage import FinishReason, UnifiedFinishReason

@@ -6,26 +6,495 @@ Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partst
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
+from partstream.codec.json_codec import is_json
+from partstream.conversation.deferral import shown_by_user
+from partstream.conversation.pairing import UNKNOWN_TOOL
 from partstream.conversation.rules import ConversationRules
+from partstream.conversation.settings import ToolImages
+from partstream.conversation.spoken_turns import spoken_turns
+from partstream.conversation.texts import joined_texts
 from partstream.conversation.tool_names import NameForm
-from partstream.protocols.gemini.contents import contents_of, system_texts
-from partstream.protocols.gemini.count import COUNT
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
+from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.errors import RequestNotExpressibleError
+from partstream.messages import ToolMode
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.gemini.models import GeminiSettings, known_model, thinking_config
+from partstream.protocols.gemini.models import (
+    GeminiSettings,
+    ToolSchemas,
+    Wire,
+    file_part,
+    fits_into_response,
+    known_model,
+    thinking_config,
+    within_limit,
+)
 from partstream.protocols.gemini.optional_fields import LEAVE_OUT
-from partstream.protocols.gemini.options import read_options
-from partstream.protocols.gemini.tools import tool_fields
-from partstream.protocols.protocol import NO_FIELDS, KeyKind, RequestWriterSpec
+from partstream.protocols.gemini.provider_state import (
+    SIGNATURE,
+    CarriedPart,
+    SignedFile,
+    SignedText,
+    StateOfCall,
+    read_item,
+    with_dummies,
+)
+from partstream.protocols.gemini.refused_parts import JSON_SCHEMA, SUBSET
+from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriterSpec
+from partstream.protocols.read_response import checksum
+from partstream.protocols.schemas import inlined, openapi_subset, with_inner_schemas
 from partstream.protocols.serve import WireRequest, path_for_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.protocols.gemini.models import KnownModel, Wire
+    from partstream.conversation.spoken_turns import MergedTurn
+    from partstream.conversation.turns import Piece, Result, Turn
+    from partstream.messages import Tool
+    from partstream.protocols.gemini.models import KnownModel
 
-__all__ = ["PATH", "WRITE_REQUEST", "build_request", "conversation_rules"]
+
+# ---- model parts ----
+# Writes what a model said as the parts of its content, each with the signature that it came with.
+#
+# Source: docs/wires/gemini.md#signatures. A signature goes back on exactly the part that had it: a text that was
+# signed is a part of its own, and no text takes over the signature of another one.
+
+_NOTHING: Final = ""
+
+
+class ModelParts:
+    """The parts of one content of the model.
+
+    Attributes:
+        parts: The parts so far.
+        given_ids: The ids under which the server knows calls, by the ids of the conversation.
+    """
+
+    __slots__ = ("_may_join", "given_ids", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[Wire] = []
+        self.given_ids: dict[str, str] = {}
+        self._may_join = False
+
+    def add(self, turns: Iterable[Turn]) -> None:
+        """Adds turns of the model; the texts of two turns are never one part.
+
+        Raises:
+            RequestNotExpressibleError: A call holds what JSON has no form for, or no model takes the type of a file.
+        """
+        for turn in turns:
+            self._may_join = False
+            self._add_turn(turn.content)
+
+    def _add_turn(self, pieces: Sequence[Piece]) -> None:
+        state = _state_of_calls(pieces)
+        signed_files = _signatures_of_files(pieces)
+        files = 0
+        for piece in pieces:
+            if isinstance(piece, Text):
+                self._text(piece.value)
+            elif isinstance(piece, Reasoning):
+                self._item(piece.item)
+            elif isinstance(piece, Attachment):
+                self._append(file_part(piece) | signed_files.get(files, {}))
+                files += 1
+            elif isinstance(piece, Call) and not piece.is_added:
+                self._call(piece, state.get(piece.call_id))
+
+    def _append(self, part: Wire) -> None:
+        self.parts.append(part)
+        self._may_join = False
+
+    def _text(self, value: str) -> None:
+        if self._may_join:
+            self.parts[-1] = {"text": self.parts[-1]["text"] + value}
+        else:
+            self.parts.append({"text": value})
+        self._may_join = True
+
+    def _item(self, item: Mapping[str, Any]) -> None:
+        said = read_item(item)
+        if isinstance(said, SignedText):
+            taken = self._taken_back(said.length, said.checksum)
+            self._append({"text": taken or _NOTHING, SIGNATURE: said.signature})
+        elif isinstance(said, CarriedPart):
+            self._taken_back(said.length, said.checksum)
+            self._append(dict(said.part))
+
+    def _taken_back(self, length: int, wanted: int | None) -> str | None:
+        """The text right before, if it is still the one that is meant; it is no part any more then."""
+        last = self.parts[-1].get("text", _NOTHING) if self._may_join else _NOTHING
+        end = last[len(last) - length :] if 0 < length <= len(last) else None
+        if end is None or (wanted is not None and checksum(end) != wanted):
+            return None
+        rest = last[: len(last) - length]
+        self.parts[-1:] = [{"text": rest}] if rest else []
+        return end
+
+    def _call(self, call: Call, state: StateOfCall | None) -> None:
+        if not is_json(dict(call.input)):
+            raise RequestNotExpressibleError("arguments", f"{call.where}.input", "JSON values")
+        called: Wire = {"name": call.name, "args": dict(call.input)}
+        if state is not None and state.is_given:
+            called["id"] = self.given_ids[call.call_id] = state.call_id
+        signed = {} if state is None or state.signature is None else {SIGNATURE: state.signature}
+        self._append({"functionCall": called} | signed)
+
+
+def _state_of_calls(pieces: Sequence[Piece]) -> dict[str, StateOfCall]:
+    """What each call takes back, by the id of the conversation.
+
+    An item knows the id under which the call was handed out. If that had to be changed on the way, the call is meant
+    whose id was made of it, else the next call behind the item, which is where it stood in the answer.
+    """
+    ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
+    found: dict[str, StateOfCall] = {}
+    for index, piece in enumerate(pieces):
+        state = read_item(piece.item) if isinstance(piece, Reasoning) else None
+        if not isinstance(state, StateOfCall):
+            continue
+        made_of_it = (one for one in ids if one.startswith(f"{state.call_id}_"))
+        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        meant = state.call_id if state.call_id in ids else next(made_of_it, None) or next(following, None)
+        if meant is not None:
+            found.setdefault(meant, state)
+    return found
+
+
+def _signatures_of_files(pieces: Iterable[Piece]) -> dict[int, Wire]:
+    items = (read_item(piece.item) for piece in pieces if isinstance(piece, Reasoning))
+    return {one.number: {SIGNATURE: one.signature} for one in items if isinstance(one, SignedFile)}
+
+
+# ---- contents ----
+# Writes turns as the contents of a Gemini request; source: docs/wires/gemini.md#contents.
+#
+# The rules of the servers: one content of the user with all results follows each content with calls; no content is
+# empty; the first and the last content are the user's.
+
+FILLER: Final = "."
+"""What the user says where a conversation does not begin or end with the user."""
+_RESPONSE: Final = "functionResponse"
+
+
+def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -> list[Wire]:
+    """The contents of a conversation, in order.
+
+    Args:
+        request: The request.
+        model: What the model takes.
+        most_file_bytes: The most bytes of all files together, in base64.
+
+    Raises:
+        RequestNotExpressibleError: The user gives a file that the models do not take, or too large ones; or a call
+            holds what JSON has no form for.
+    """
+    images = request.settings.tool_images
+    turns = within_limit(_without_leading_system(request.turns), most_file_bytes)
+    inside = images is ToolImages.NATIVE or (images is ToolImages.AUTO and model.signs_calls)
+    shown = shown_by_user(turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images)
+    writer = _Writer(files_inside=inside)
+    for turn in spoken_turns(shown):
+        writer.write(turn)
+    contents = writer.whole()
+    return with_dummies(contents) if model.signs_calls else contents
+
+
+def system_texts(request: ChatRequest) -> list[str]:
+    """The texts of the system that stand before everything else: they have a place of their own.
+
+    A system message later in the conversation has none, and becomes a text of the user.
+    """
+    leading = _leading_system(request.turns)
+    return [*filter(None, [request.instructions]), *(_text_of(turn.content) for turn in leading)]
+
+
+def lost_call(name: str) -> str:
+    """The words before a result whose call is not in the conversation: servers refuse a result alone.
+
+    Args:
+        name: The name of the tool, perhaps the one that stands for an unknown tool.
+    """
+    tool = "a tool" if name == UNKNOWN_TOOL else f"the tool {name}"
+    return f"[The result of an earlier call of {tool}]\n"
+
+
+def _leading_system(turns: Sequence[Turn]) -> Sequence[Turn]:
+    end = next((index for index, turn in enumerate(turns) if turn.role is not TurnRole.SYSTEM), len(turns))
+    return turns[:end]
+
+
+def _without_leading_system(turns: Sequence[Turn]) -> Sequence[Turn]:
+    return turns[len(_leading_system(turns)) :]
+
+
+class _Writer:
+    """The contents of one request so far.
+
+    Args:
+        files_inside: Whether files of results stand inside the results; else they follow all of them in one content.
+    """
+
+    def __init__(self, *, files_inside: bool) -> None:
+        self._contents: list[Wire] = []
+        self._files_inside = files_inside
+
+    def write(self, turn: MergedTurn) -> None:
+        """Adds what a speaker says, and the results of the calls in it."""
+        if turn.role is TurnRole.SYSTEM:
+            self._user([{"text": text}] if (text := _text_of(turn.content)) else [])
+            return
+        if turn.role is TurnRole.USER:
+            self._user(_user_parts(turn.content))
+            return
+        said = ModelParts()
+        said.add(turn.turns)
+        self._model(said.parts)
+        calls = [piece for piece in turn.content if isinstance(piece, Call)]
+        self._results(turn.results, calls, said.given_ids)
+
+    def whole(self) -> list[Wire]:
+        """All contents, between the user's first and last one."""
+        contents = self._contents
+        filler = {"role": "user", "parts": [{"text": FILLER}]}
+        before = [] if contents and contents[0]["role"] == "user" else [filler]
+        after = [filler] if contents and contents[-1]["role"] == "model" else []
+        return [*before, *contents, *after]
+
+    def _user(self, parts: Iterable[Wire]) -> None:
+        """Adds what the user says; behind results it is a content of its own."""
+        parts = list(parts)
+        last = self._contents[-1] if self._contents else None
+        if not parts:
+            return
+        if last is None or last["role"] != "user" or any(_RESPONSE in part for part in last["parts"]):
+            self._contents.append({"role": "user", "parts": parts})
+        else:
+            last["parts"] += parts
+
+    def _model(self, parts: list[Wire]) -> None:
+        last = self._contents[-1] if self._contents else None
+        if not parts:
+            return
+        if last is not None and last["role"] == "model":
+            last["parts"] += parts
+        else:
+            self._contents.append({"role": "model", "parts": parts})
+
+    def _results(self, results: Sequence[Result], calls: Sequence[Call], given_ids: dict[str, str]) -> None:
+        """Adds the results of the calls that were just written, in the order of the calls; lost calls' as texts."""
+        order = {call.call_id: place for place, call in enumerate(calls) if not call.is_added}
+        answers = sorted((one for one in results if one.call_id in order), key=lambda one: order[one.call_id])
+        if answers:
+            responses = [self._response(one, given_ids) for one in answers]
+            files = [file_part(file) for one in answers for file in self._files_behind(one)]
+            self._contents.append({"role": "user", "parts": [*responses, *files]})
+        self._user(part for one in results if one.call_id not in order for part in _lost(one))
+
+    def _response(self, result: Result, given_ids: dict[str, str]) -> Wire:
+        """The part of a result. Its text is never read as JSON: Gemini 3 resolves `$ref` in it, and fails."""
+        text = joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
+        failed = result.is_error or result.is_added
+        said = {"error": text or FAILED_SILENTLY} if failed else {"output": text}
+        given = {"id": given_ids[result.call_id]} if result.call_id in given_ids else {}
+        inside = [file_part(one) for one in _files_of(result) if self._stands_inside(one)]
+        held = {"parts": inside} if inside else {}
+        return {_RESPONSE: {**given, "name": result.name, "response": said, **held}}
+
+    def _files_behind(self, result: Result) -> list[Attachment]:
+        return [one for one in _files_of(result) if not self._stands_inside(one)]
+
+    def _stands_inside(self, file: Attachment) -> bool:
+        return self._files_inside and fits_into_response(file)
+
+
+def _lost(result: Result) -> list[Wire]:
+    text = joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
+    return [{"text": lost_call(result.name) + text}, *map(file_part, _files_of(result))]
+
+
+def _files_of(result: Result) -> list[Attachment]:
+    return [piece for piece in result.content if isinstance(piece, Attachment)]
+
+
+def _user_parts(pieces: Iterable[Piece]) -> list[Wire]:
+    parts: list[dict[str, Any]] = []
+    for piece in pieces:
+        if isinstance(piece, Text):
+            parts.append({"text": piece.value})
+        elif isinstance(piece, Attachment):
+            parts.append(file_part(piece))
+    return parts
+
+
+def _text_of(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
+
+
+# ---- options ----
+# What a caller may choose for a request, under whatever name, as fields of a body.
+#
+# Source: docs/wires/gemini.md#thinking-config. Nearly all of it has its place in `generationConfig`; a field that
+# Google does not know fails the whole request.
+
+_EFFORT: Final = "effort"
+
+_OPTIONS_GENERATION: Final = {
+    **dict.fromkeys(
+        ("maxOutputTokens", "maxTokens", "max_tokens", "max_output_tokens", "max_completion_tokens"), "maxOutputTokens"
+    ),
+    **dict.fromkeys(("stopSequences", "stop_sequences", "stop"), "stopSequences"),
+    **dict.fromkeys(("topP", "top_p"), "topP"),
+    **dict.fromkeys(("topK", "top_k"), "topK"),
+    **dict.fromkeys(("presencePenalty", "presence_penalty"), "presencePenalty"),
+    **dict.fromkeys(("frequencyPenalty", "frequency_penalty"), "frequencyPenalty"),
+    **dict.fromkeys(("responseMimeType", "response_mime_type"), "responseMimeType"),
+    **dict.fromkeys(("responseJsonSchema", "response_json_schema"), "responseJsonSchema"),
+    **dict.fromkeys(("responseSchema", "response_schema"), "responseSchema"),
+    **dict.fromkeys(("responseModalities", "response_modalities"), "responseModalities"),
+    **dict.fromkeys(("mediaResolution", "media_resolution"), "mediaResolution"),
+    **dict.fromkeys(("thinkingConfig", "thinking_config"), "thinkingConfig"),
+    **dict.fromkeys(("imageConfig", "image_config"), "imageConfig"),
+    **dict.fromkeys(("speechConfig", "speech_config"), "speechConfig"),
+    **{name: name for name in ("temperature", "seed", "responseLogprobs", "logprobs")},
+}
+"""Options in Google's words and those of other protocols and SDKs, by their place in `generationConfig`."""
+
+_TOP: Final = {
+    **dict.fromkeys(("safetySettings", "safety_settings"), "safetySettings"),
+    **dict.fromkeys(("cachedContent", "cached_content"), "cachedContent"),
+    **dict.fromkeys(("serviceTier", "service_tier"), "serviceTier"),
+    **{name: name for name in ("labels",)},
+}
+"""Options that stand beside `contents`."""
+
+_EFFORTS: Final = frozenset({"reasoning_effort", "reasoningEffort"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenOptions:
+    """What was chosen.
+
+    Attributes:
+        generation: Fields of `generationConfig`.
+        fields: Fields of the body.
+        effort: The reasoning effort, or None.
+    """
+
+    generation: Wire = field(default_factory=dict)
+    fields: Wire = field(default_factory=dict)
+    effort: str | None = None
+
+
+def read_options(options: Mapping[str, Any]) -> ChosenOptions:
+    """Reads the options of a request; those that this wire has no place for are left out."""
+    chosen = ChosenOptions(
+        {_OPTIONS_GENERATION[name]: value for name, value in options.items() if name in _OPTIONS_GENERATION},
+        {_TOP[name]: value for name, value in options.items() if name in _TOP},
+        _effort(options),
+    )
+    generation = chosen.generation | _format(options.get("response_format") or options.get("responseFormat"))
+    if isinstance(stop := generation.get("stopSequences"), str):
+        generation["stopSequences"] = [stop]
+    return ChosenOptions(generation, chosen.fields, chosen.effort)
+
+
+def _effort(options: Mapping[str, Any]) -> str | None:
+    said = next((options[name] for name in _EFFORTS if name in options), None)
+    reasoning = options.get("reasoning")
+    if said is None and isinstance(reasoning, Mapping):
+        said = reasoning.get(_EFFORT)  # as OpenResponses says it
+    return said if isinstance(said, str) and said else None
+
+
+def _format(wanted: Any) -> Wire:
+    """The fields for what Chat Completions calls the format of the answer."""
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+    if kind not in {"json_object", "json_schema"}:
+        return {}
+    holder = wanted.get("json_schema")
+    schema = holder.get("schema") if isinstance(holder, Mapping) else None
+    return {"responseMimeType": "application/json"} | ({"responseJsonSchema": schema} if schema else {})
+
+
+# ---- tools ----
+# Writes the tools of a request, and whether one must be called; source: docs/wires/gemini.md#tools-and-schemas.
+
+
+def tool_fields(request: ChatRequest, settings: GeminiSettings, model: KnownModel) -> Wire:
+    """The fields of a body that say which tools there are; none where there are none.
+
+    Tools of the server stand beside those of the client only from Gemini 3 on: older models refuse both together, and
+    get those of the client alone.
+    """
+    functions = [_declaration(tool, settings) for tool in request.tools]
+    own: list[Wire] = [{name: {}} for name in settings.server_tools] if model.signs_calls or not functions else []
+    tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
+    if not tools:
+        return {}
+    config = _calling(request, settings) if functions else {}
+    if functions and own:
+        config["includeServerSideToolInvocations"] = True
+    return {"tools": tools} | ({"toolConfig": config} if config else {})
+
+
+def json_schema(schema: Mapping[str, Any]) -> Wire:
+    """A schema as the servers take it whole: of an object, with its references resolved and without its dialect."""
+    return {"type": "object"} | _without_dialect(inlined(schema))
+
+
+def _without_dialect(schema: Mapping[str, Any]) -> Wire:
+    kept = {name: value for name, value in schema.items() if name != "$schema"}
+    return with_inner_schemas(kept, _without_dialect)
+
+
+def _declaration(tool: Tool, settings: GeminiSettings) -> Wire:
+    declared: Wire = {"name": tool.name}
+    if tool.description:
+        declared["description"] = tool.description
+    schema = tool.input_schema or {}
+    if schema.get("properties") or schema.keys() - {"type", "properties", "required", "$schema"}:
+        is_subset = settings.tool_schemas is ToolSchemas.OPENAPI
+        declared |= {SUBSET: openapi_subset(schema)} if is_subset else {JSON_SCHEMA: json_schema(schema)}
+    return declared  # a tool without parameters has no schema: older models refuse an object without properties
+
+
+def _calling(request: ChatRequest, settings: GeminiSettings) -> Wire:
+    if request.tool_mode is ToolMode.REQUIRED:
+        only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
+        return {"functionCallingConfig": {"mode": "ANY", **only}}
+    return {"functionCallingConfig": {"mode": "VALIDATED"}} if settings.validates_calls else {}
+
+
+# ---- count ----
+# The endpoint that counts a request; source: docs/wires/gemini.md#models-and-counting.
+
+COUNT_METHOD: Final = ":countTokens"
+_COUNTED: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig"})
+_MODELS: Final = "/models/"
+
+
+def _question(request: WireRequest) -> WireRequest:
+    """The same request within `generateContentRequest`: so the tokens of tools and system count too."""
+    path = request.path.rpartition(":")[0]
+    counted = {name: value for name, value in request.body.items() if name in _COUNTED}
+    model = f"models/{unquote(path.removeprefix(_MODELS))}"
+    body = {"generateContentRequest": {"model": model, **counted}}
+    return replace(request, path=path + COUNT_METHOD, body=body, query="")
+
+
+COUNT: Final = CountEndpoint(_question, "totalTokens")
+
+
+# ---- write request ----
 
 PATH: Final = "/models/{model}:streamGenerateContent"
 _AS_EVENTS: Final = "alt=sse"
