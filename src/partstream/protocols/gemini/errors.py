@@ -12,21 +12,176 @@ Gateways put it into an array, or as text into the message of another one.
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
+from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
-from partstream.protocols.gemini.optional_fields import REFUSED_FIELDS
+from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
+from partstream.protocols.gemini.provider_state import with_dummies
+from partstream.protocols.options import OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import objects
+from partstream.protocols.schemas import openapi_subset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from partstream.errors import UpstreamError
+    from partstream.errors import LanguageModelError, UpstreamError
+    from partstream.protocols.serve import WireRequest
 
-__all__ = ["ERRORS"]
+
+# ---- refused parts ----
+# Puts parts of a request into the form that a server takes which has refused them; each change leaves a body that has
+# nothing to change as it is.
+
+JSON_SCHEMA: Final = "parametersJsonSchema"
+"""The field of a declaration that takes JSON Schema whole."""
+SUBSET: Final = "parameters"
+"""The field that takes a protobuf message: a subset of OpenAPI (docs/wires/gemini.md#tools-and-schemas)."""
+
+
+def with_subset_schemas(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body with the parameters of tools in the subset of OpenAPI."""
+    return {**body, "tools": [_with_subsets(tool) for tool in body["tools"]]} if "tools" in body else body
+
+
+def _with_subsets(tool: dict[str, Any]) -> dict[str, Any]:
+    if "functionDeclarations" not in tool:
+        return tool
+    return {**tool, "functionDeclarations": [_with_subset(one) for one in tool["functionDeclarations"]]}
+
+
+def _with_subset(declared: dict[str, Any]) -> dict[str, Any]:
+    if JSON_SCHEMA not in declared:
+        return declared
+    rest = {name: value for name, value in declared.items() if name != JSON_SCHEMA}
+    return rest | {SUBSET: openapi_subset(declared[JSON_SCHEMA])}
+
+
+def with_signed_steps(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body with a signature on the first call of each step of the current turn."""
+    return {**body, "contents": with_dummies(body["contents"])}
+
+
+def with_files_behind(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body with the files of results behind them."""
+    return {**body, "contents": [_with_files_behind(content) for content in body["contents"]]}
+
+
+def _with_files_behind(content: dict[str, Any]) -> dict[str, Any]:
+    responses = [part.get("functionResponse", {}) for part in content["parts"]]
+    files = [file for response in responses for file in response.get("parts", ())]
+    if not files:
+        return content
+    return {**content, "parts": [*map(_without_files, content["parts"]), *files]}
+
+
+def _without_files(part: dict[str, Any]) -> dict[str, Any]:
+    if "functionResponse" not in part:
+        return part
+    response = {name: value for name, value in part["functionResponse"].items() if name != "parts"}
+    return {**part, "functionResponse": response}
+
+
+# ---- optional fields ----
+# What Gemini servers refuse of a request, and the request without it.
+#
+# Sources: docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and docs/wires/gemini.md#thinking-config.
+
+_ID_IS_UNKNOWN: Final = r"unknown name \W?id\W? at .{0,80}function_?(?:call|response)"
+_CONFIG: Final = "generationConfig"
+_THINKING: Final = f"{_CONFIG}.thinkingConfig"
+
+OPTIONAL_FIELDS: Final = (
+    # Vertex and models before Gemini 3 know no ids of calls.
+    OptionalField("contents[].parts[].functionCall.id", sentence=_ID_IS_UNKNOWN),
+    OptionalField("contents[].parts[].functionResponse.id", sentence=_ID_IS_UNKNOWN),
+    # 3.7 and 3.8 Flash, and whatever follows them.
+    OptionalField(
+        f"{_THINKING}.thinkingLevel", instead="LOW", sentence=r"thinking.?level \W?minimal\W? is not supported"
+    ),
+    OptionalField(
+        f"{_THINKING}.thinkingLevel", sentence=r"thinking.?level(?! \W?minimal)(?: \W?\w+\W?)? is not supported"
+    ),
+    OptionalField(
+        f"{_THINKING}.thinkingBudget",
+        sentence=r"budget \S+ is (?:invalid|not supported)|thinking.?budget \W?(?:is not supported|is out of range)"
+        r"|only works in thinking mode",
+    ),
+    OptionalField(
+        f"{_THINKING}.includeThoughts", sentence=r"include_?thoughts is (?:only enabled|not supported|not enabled)"
+    ),
+    OptionalField(_THINKING, sentence=r"thinking_?config is not supported|thinking is not (?:enabled|supported)"),
+    OptionalField(
+        f"{_CONFIG}.responseModalities", sentence=r"(?:response|requested).{0,40}modalit\w+.{0,60}not supported"
+    ),
+    OptionalField(f"{_CONFIG}.maxOutputTokens", sentence=r"max_?output_?tokens\W? .{0,40}must be"),
+    *(
+        OptionalField(f"{_CONFIG}.{name}", is_word=True)
+        for name in (
+            *("temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "stopSequences"),
+            *("mediaResolution", "responseLogprobs", "logprobs", "imageConfig", "speechConfig", "thinkingConfig"),
+        )
+    ),
+    OptionalField("toolConfig.includeServerSideToolInvocations"),
+    OptionalField("serviceTier"),
+    OptionalField("labels", is_word=True),
+)
+
+_CORRECTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]]] = {
+    # Proxies that know only the older field (docs/wires/gemini.md#tools-and-schemas).
+    "tools[].functionDeclarations[].parametersJsonSchema": (
+        r"unknown name \W?parameters_?json_?schema",
+        with_subset_schemas,
+    ),
+    # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls).
+    "contents[].parts[].thoughtSignature of a call": (
+        r"missing a? ?.?thought_?signature",
+        with_signed_steps,
+    ),
+    # Models of which the table does not know that they take no files in results (docs/wires/gemini.md#contents).
+    "contents[].parts[].functionResponse.parts": (
+        r"unknown name \W?parts\W? at .{0,80}function_?response|multimodal function response.{0,60}not supported",
+        with_files_behind,
+    ),
+}
+"""What is put in another form: by the name under which it is remembered, the sentence of the refusal and the form."""
+
+_find = refused_fields(OPTIONAL_FIELDS)
+_leave_out = leave_out(OPTIONAL_FIELDS)
+
+
+def _optional_fields_refused(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+    if error.http_status not in {None, 400, 404}:
+        return frozenset()
+    corrected = frozenset(
+        name
+        for name, (sentence, _) in _CORRECTIONS.items()
+        if re.search(sentence, error.message[:_MOST_READ], re.IGNORECASE)
+    )
+    return corrected or _find(error, body)
+
+
+def _changed(request: WireRequest, names: Collection[str]) -> WireRequest:
+    changes = [change for name, (_, change) in _CORRECTIONS.items() if name in names]
+    body = reduce(lambda changed, change: change(changed), changes, request.body)
+    return _leave_out(request if body is request.body else replace(request, body=body), names)
+
+
+_MOST_READ: Final = 4000
+
+REFUSED_FIELDS: Final = _optional_fields_refused
+"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
+
+LEAVE_OUT: Final = _changed
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+
+
+# ---- errors ----
 
 _CODES: Final = MappingProxyType(
     {
@@ -81,3 +236,66 @@ def _refused(error: UpstreamError) -> Carried:
 ERRORS: Final = Errors(
     codes=_CODES, code_forms=_CODE_FORMS, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS
 )
+
+
+# ---- written errors ----
+# Writes errors as Google's servers do, as a body or as the last event (docs/wires/gemini.md#errors).
+
+_STATUSES: Final = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+"""The name of each status, `google.rpc.Code` as HTTP has it."""
+
+_OF_FAILURES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.UPSTREAM: 500}
+
+_TYPE: Final = "type.googleapis.com/google.rpc."
+_SPENT: Final = "PartstreamBudgetPerDay"
+"""The quota that a spent budget names: clients tell by the end of its name that asking again is of no use."""
+
+
+def error_document(status: int, message: str) -> dict[str, Any]:
+    """The JSON object of an HTTP error."""
+    name = _STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+    return {"error": {"code": status, "message": message, "status": name}}
+
+
+def failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure as an HTTP reply."""
+    status = _OF_FAILURES[failure.kind]
+    return FailedReply(status, retry_headers(failure), _said(failure))
+
+
+def error_event(error: LanguageModelError | None) -> dict[str, Any]:
+    """The event with which a failed answer ends."""
+    return error_document(500, "it gave no reason") if error is None else _said(failure_of(error))
+
+
+def _said(failure: ServedFailure) -> dict[str, Any]:
+    message = failure.message
+    if failure.tokens is not None and failure.token_limit is not None:
+        message = (
+            f"The input token count ({failure.tokens}) exceeds the maximum number of tokens allowed "
+            f"({failure.token_limit})."
+        )
+    said = error_document(_OF_FAILURES[failure.kind], message)
+    details: list[dict[str, Any]] = []
+    if failure.param is not None:
+        fields = [{"field": failure.param, "description": failure.message}]
+        details.append({"@type": f"{_TYPE}BadRequest", "fieldViolations": fields})
+    if failure.kind is FailureKind.SPENT_BUDGET:
+        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": _SPENT}]})
+    if failure.retry_after is not None:
+        details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{math.ceil(failure.retry_after)}s"})
+    if details:
+        said["error"]["details"] = details
+    return said

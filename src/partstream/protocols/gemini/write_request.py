@@ -22,7 +22,7 @@ from partstream.conversation.turns import Attachment, Call, Reasoning, Text, Tur
 from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
-from partstream.protocols.gemini.errors import ERRORS
+from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, LEAVE_OUT, SUBSET
 from partstream.protocols.gemini.models import (
     GeminiSettings,
     ToolSchemas,
@@ -33,7 +33,6 @@ from partstream.protocols.gemini.models import (
     thinking_config,
     within_limit,
 )
-from partstream.protocols.gemini.optional_fields import LEAVE_OUT
 from partstream.protocols.gemini.provider_state import (
     SIGNATURE,
     CarriedPart,
@@ -43,7 +42,6 @@ from partstream.protocols.gemini.provider_state import (
     read_item,
     with_dummies,
 )
-from partstream.protocols.gemini.refused_parts import JSON_SCHEMA, SUBSET
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriterSpec
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import inlined, openapi_subset, with_inner_schemas

@@ -17,13 +17,13 @@ from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.citations import read_citation
+from partstream.protocols.gemini.errors import error_document, error_event, failed_reply
 from partstream.protocols.gemini.models import known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, WrittenState, made_up_signature
 from partstream.protocols.gemini.read_request import ARRAY
 from partstream.protocols.gemini.read_response import FILTERS
 from partstream.protocols.gemini.served_documents import DOCUMENTS
 from partstream.protocols.gemini.written_document import write_document
-from partstream.protocols.gemini.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.gemini.written_usage import written_usage
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec, StreamForm
