@@ -10,7 +10,7 @@ from partstream import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.gemini import PROTOCOL as GEMINI
-from partstream.protocols.gemini.read_request import ARRAY
+from partstream.protocols.gemini.serve import ARRAY
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.served import DEFAULT_PATH, ENDPOINTS
 from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Pace, Stall

@@ -12,9 +12,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
+from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
 from partstream.protocols.gemini.write_request import json_schema, read_options
-from partstream.protocols.gemini.write_response import file_part, finish_word
-from partstream.protocols.gemini.written_usage import written_usage
 from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     BROKEN_ANSWER,

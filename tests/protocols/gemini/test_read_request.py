@@ -11,7 +11,7 @@ from partstream.messages import Role, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.gemini.provider_state import made_up_signature, sealed_signature
-from partstream.protocols.gemini.read_request import READ_REQUEST
+from partstream.protocols.gemini.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest
 from protocols.openresponses.wire import Event
 

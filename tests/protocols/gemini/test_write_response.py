@@ -13,7 +13,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import is_made_up, read_sealed
-from partstream.protocols.gemini.write_response import WRITE_RESPONSE
+from partstream.protocols.gemini.serve import WRITE_RESPONSE
 from partstream.protocols.serve import ServedModel, WireRequest, fits_path, literal_size
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.wire import Event
