@@ -393,7 +393,7 @@ CALLED_LIKE_PROTOCOLS = {
     # Another wire of the same servers, with the same errors and files.
     "partstream.protocols.gemini_interactions": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,
-    "partstream.protocols.gemini_interactions.steps": _GEMINI,
+    "partstream.protocols.gemini_interactions.read_response": _GEMINI,
     "partstream.tokens.counting.image_costs": _GEMINI,
     **dict.fromkeys(
         (

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freshness.facts import Fact, Wire
-from partstream.protocols.gemini_interactions.finish import OVER
-from partstream.protocols.gemini_interactions.read_response import EVENTS
-from partstream.protocols.gemini_interactions.steps import DELTAS
+from partstream.protocols.gemini_interactions.read_response import DELTAS, EVENTS, OVER
 
 __all__ = ["WIRE"]
 
