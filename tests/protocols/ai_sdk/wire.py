@@ -7,7 +7,7 @@ from typing import Any
 
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
-from partstream.protocols.ai_sdk.data_lines import CODES
+from partstream.protocols.ai_sdk.data_stream import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response

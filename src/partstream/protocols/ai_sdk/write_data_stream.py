@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER
 from partstream.protocols.ai_sdk.chunks import error_body, no_document
-from partstream.protocols.ai_sdk.data_lines import write_line
+from partstream.protocols.ai_sdk.data_stream import write_line
 from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.fields import identifier
 from partstream.protocols.ai_sdk.replay import REASONING
