@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from partstream.protocols.ai_gateway.documents import chunks_of
-from partstream.protocols.ai_sdk.dialects import PROVIDER_STREAM
+from partstream.protocols.ai_sdk.read_response import PROVIDER_STREAM
 
 __all__ = ["READ_RESPONSE"]
 

@@ -14,31 +14,234 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.errors import (
-    AdapterUsageError,
-    LanguageModelError,
-    TruncatedStreamError,
-    UpstreamProtocolError,
-)
-from partstream.outputs import Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks
 from partstream.protocols.ai_sdk.carried import CarriedItems
-from partstream.protocols.ai_sdk.ending import Ending
 from partstream.protocols.ai_sdk.errors import aborted, failure, generation_id, thrown, tool_failure
-from partstream.protocols.ai_sdk.fields import ERROR, METADATA, Chunk, field, mapping, metadata, sequence
+from partstream.protocols.ai_sdk.fields import (
+    ERROR,
+    METADATA,
+    TOTAL_USAGE,
+    Chunk,
+    Names,
+    count,
+    field,
+    identifier,
+    mapping,
+    merge,
+    metadata,
+    sequence,
+)
 from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
-from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, shown
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, applied_edits, shown
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.outputs import FastPath
-    from partstream.usage import Usage
 
-__all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kind_of"]
+
+# ---- ending ----
+# The end of a response in every version: tokens, finish reason, identity and provider metadata.
+
+_INPUT: Final[Names] = ("inputTokens", "promptTokens")
+_OUTPUT: Final[Names] = ("outputTokens", "completionTokens")
+INTERRUPTED: Final = "interrupted"
+"""The finish reason of a stream of a provider that broke off."""
+
+# Words for "nobody said": version 4 and 5, then 6.
+_UNKNOWN_REASONS: Final = frozenset({"unknown", "other"})
+
+
+class Ending:
+    """Collects the end of one response, step by step.
+
+    Attributes:
+        reason: The finish reason that was said last, or None.
+        provider_metadata: What providers said of the whole response, by their names.
+    """
+
+    def __init__(self) -> None:
+        self.reason: FinishReason | None = None
+        self.provider_metadata: dict[str, Any] = {}
+        self._steps: list[Usage] = []
+        self._totals: list[Usage] = []
+        self._message_usage: Usage | None = None
+        self._response_id: str | None = None
+        self._message_id: str | None = None
+        self._model: str | None = None
+
+    def identify(self, chunk: Chunk) -> None:
+        """Takes the message's identifier, which is used if the response's own is never stated."""
+        self._message_id = self._message_id or identifier(chunk, ("messageId",))
+        self.message_metadata(chunk)
+
+    def respond(self, response: Chunk) -> None:
+        """Takes identity from a response object."""
+        self._response_id = identifier(response, ("id",)) or self._response_id
+        self._model = identifier(response, ("modelId",)) or self._model
+
+    def message_metadata(self, chunk: Chunk) -> None:
+        """Takes the application's metadata of its message; the UI stream has no other place for tokens."""
+        said = mapping(chunk, ("messageMetadata",))
+        if said:
+            merge(self.provider_metadata, "messageMetadata", said)
+            self._message_usage = _usage(mapping(said, TOTAL_USAGE), self.reason) or self._message_usage
+
+    def remember(self, by_provider: Chunk) -> None:
+        """Takes provider metadata of the whole response; later values of a provider win."""
+        for provider, said in by_provider.items():
+            merge(self.provider_metadata, provider, said)
+
+    def finish_step(self, chunk: Chunk) -> None:
+        """Takes the end of a step."""
+        self.reason = _reason(chunk) or self.reason
+        usage = _usage(mapping(chunk, ("usage",)), self.reason)
+        if usage is not None:
+            self._steps.append(usage)
+        self.respond(mapping(chunk, ("response",)))
+        self.remember(metadata(chunk))
+
+    def finish(self, chunk: Chunk) -> None:
+        """Takes the end of an answer. There is one, unless an application streams several answers as one."""
+        self.reason = _reason(chunk) or self.reason
+        total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
+        self._totals += [total] if total is not None else []
+        self.respond(mapping(chunk, ("response",)))
+        self.remember(metadata(chunk))
+        self.message_metadata(chunk)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the provider's stream broke off; version 7 says so, earlier versions say `unknown` or `other`."""
+        return self.reason is not None and self.reason.raw == INTERRUPTED
+
+    @property
+    def complete(self) -> bool:
+        """Whether the stream gives no sign that anything was cut."""
+        return not self.interrupted and (self.reason is None or self.reason.unified not in _CUTTING)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that were reported so far, or None."""
+        return _sum(self._totals) or _sum(self._steps) or self._message_usage
+
+    def outcome(self) -> Outcome:
+        """The Finish of a response that stated its end."""
+        if self.reason is None:
+            return Outcome.COMPLETED
+        return Outcome.TRUNCATED if self.interrupted else _OUTCOMES.get(self.reason.unified, Outcome.COMPLETED)
+
+    def output(self, outcome: Outcome, error: LanguageModelError | None = None) -> Finish:
+        """The last output of the response."""
+        reason = self.reason
+        if outcome is Outcome.FAILED and (reason is None or reason.unified is not UnifiedFinishReason.ERROR):
+            reason = FinishReason(UnifiedFinishReason.ERROR, None if reason is None else reason.raw)
+        return Finish(
+            outcome,
+            reason,
+            self.usage,
+            self._response_id or self._message_id,
+            self._model,
+            error,
+            self.provider_metadata,
+            applied_edits(self.provider_metadata),
+        )
+
+
+_CUTTING: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER, UnifiedFinishReason.ERROR})
+
+_OUTCOMES: Final = {
+    UnifiedFinishReason.LENGTH: Outcome.INCOMPLETE,
+    UnifiedFinishReason.CONTENT_FILTER: Outcome.INCOMPLETE,
+    UnifiedFinishReason.ERROR: Outcome.FAILED,
+}
+
+
+def _reason(chunk: Chunk) -> FinishReason | None:
+    """A word (version 2 of the provider's interface, and the SDK), or the word beside the provider's own (3 and 4)."""
+    said = field(chunk, ("finishReason",))
+    inner = said if isinstance(said, dict) else {}
+    word = said if isinstance(said, str) and said else identifier(inner, ("unified",))
+    if word is None:
+        return None
+    raw = identifier(chunk, ("rawFinishReason",)) or identifier(inner, ("raw",))
+    known = word in {*UnifiedFinishReason}
+    return FinishReason(
+        UnifiedFinishReason(word) if known else UnifiedFinishReason.OTHER,
+        word if word == INTERRUPTED else raw or (None if known else word),
+    )
+
+
+def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
+    """The tokens of a usage object in any version's form; None if it states none."""
+    inputs, outputs = mapping(raw, ("inputTokens",)), mapping(raw, ("outputTokens",))
+    input_details, output_details = mapping(raw, ("inputTokenDetails",)), mapping(raw, ("outputTokenDetails",))
+    input_tokens, output_tokens = _either(raw, _INPUT, inputs), _either(raw, _OUTPUT, outputs)
+    if input_tokens is None and output_tokens is None:
+        return None
+    if not input_tokens and not output_tokens and reason is not None and reason.raw in _UNKNOWN_REASONS:
+        return None  # version 4 reports zeros for a stream that broke off: recording truncated_no_finish
+    total = count(raw, ("totalTokens",))
+    if total is None and input_tokens is not None and output_tokens is not None:
+        total = input_tokens + output_tokens
+    return Usage(
+        input_tokens,
+        output_tokens,
+        total,
+        _known(
+            count(input_details, ("cacheReadTokens",)),
+            count(inputs, ("cacheRead",)),
+            count(raw, ("cachedInputTokens",)),
+        ),
+        _known(
+            count(output_details, ("reasoningTokens",)),
+            count(outputs, ("reasoning",)),
+            count(raw, ("reasoningTokens",)),
+        ),
+        raw,
+        _known(count(input_details, ("cacheWriteTokens",)), count(inputs, ("cacheWrite",))),
+    )
+
+
+def _either(raw: Chunk, names: Names, nested: Chunk) -> int | None:
+    return _known(count(raw, names[:1]), count(nested, ("total",)), count(raw, names[1:]))
+
+
+def _known(*counts: int | None) -> int | None:
+    return next((found for found in counts if found is not None), None)
+
+
+_SUMMED: Final = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cache_write_tokens",
+)
+
+
+def _sum(steps: list[Usage]) -> Usage | None:
+    """The sum over all steps; a number that one step does not state is unknown."""
+    if len(steps) <= 1:
+        return steps[0] if steps else None
+    sums: list[int | None] = []
+    for name in _SUMMED:
+        counts = [getattr(step, name) for step in steps]
+        sums.append(None if None in counts else sum(counts))
+    inputs, outputs, total, cached, reasoning, written = sums
+    raw = {"steps": [dict(step.raw) for step in steps]}
+    return Usage(inputs, outputs, total, cached, reasoning, raw, written)
+
+
+# ---- read response ----
 
 Outputs: TypeAlias = list[StreamOutput]
 
@@ -474,3 +677,188 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
     **dict.fromkeys(("tool-input-delta", "tool-call-delta"), _ARGUMENT_FIELDS),
 }
 """The chunk types that come by the thousand, with the attributes that their sinks read and the fields they are."""
+
+
+# ---- dialects ----
+# The four streams of the AI SDK: their differences, and the chunks by which recordings of them are recognized.
+
+if TYPE_CHECKING:
+    _Signs = dict[str, Callable[[Chunk], bool]]
+
+
+def _claims_full_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
+    """Whether a chunk is of `fullStream`."""
+    if THROWN in chunk:
+        return MatchConfidence.SURE
+    return _claim(kind, chunk, _FULL_STREAM, _NOT_FULL_STREAM)
+
+
+def _claims_ui_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
+    """Whether a chunk is of the UI message stream."""
+    if kind is not None and kind.startswith("data-"):
+        return MatchConfidence.SURE
+    return _claim(kind, chunk, _UI_STREAM, _NOT_UI_STREAM)
+
+
+def _claims_data_stream(kind: str | None, _chunk: Chunk) -> MatchConfidence:
+    """Whether a chunk is of the data stream: its framing has told already."""
+    return MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
+
+
+def _claims_provider_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
+    """Whether a chunk is of a provider's stream."""
+    return _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM)
+
+
+def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> MatchConfidence:
+    if kind is None:
+        return MatchConfidence.NO
+    if kind in sure and sure[kind](chunk):
+        return MatchConfidence.SURE
+    if kind not in CHUNKS or (kind in never and never[kind](chunk)):
+        return MatchConfidence.NO
+    return MatchConfidence.POSSIBLE
+
+
+def _always(_chunk: Chunk) -> bool:
+    return True
+
+
+def _has(*names: str) -> Callable[[Chunk], bool]:
+    return lambda chunk: any(name in chunk for name in names)
+
+
+def _holds(name: str, kind: type) -> Callable[[Chunk], bool]:
+    return lambda chunk: isinstance(chunk.get(name), kind)
+
+
+def _of_the_sdk(chunk: Chunk) -> bool:
+    """Whether an error is an Error of JavaScript, as the tagged form and plain JSON write it."""
+    error: Any = chunk.get("error")
+    return isinstance(error, str) or (
+        isinstance(error, dict) and ("$error" in error or str(error.get("name", "")).startswith("AI_"))
+    )
+
+
+def _of_a_provider(chunk: Chunk) -> bool:
+    """Whether an end is a provider's: its tokens are under `usage`, and it stands for no step."""
+    usage = chunk.get("usage")
+    return isinstance(chunk.get("finishReason"), dict) or (isinstance(usage, dict) and "promptTokens" not in usage)
+
+
+_FULL_STREAM: Final[_Signs] = {
+    "start-step": _has("request", "warnings"),
+    "step-start": _always,
+    "finish-step": _has("usage", "response"),
+    "step-finish": _always,
+    "text-delta": _has("text", "textDelta"),
+    "text": _has("text"),
+    "reasoning-delta": _has("text"),
+    "reasoning": _has("textDelta"),
+    "reasoning-signature": _always,
+    "redacted-reasoning": _always,
+    "tool-call-streaming-start": _always,
+    "tool-call-delta": _always,
+    "tool-call": lambda chunk: "args" in chunk or ("input" in chunk and not isinstance(chunk["input"], str)),
+    "tool-error": _always,
+    "tool-result": _has("output", "args"),
+    "file": _has("file"),
+    "finish": lambda chunk: "totalUsage" in chunk or ("usage" in chunk and not _of_a_provider(chunk)),
+    "error": lambda chunk: _of_the_sdk(chunk) and not isinstance(chunk.get("error"), str),
+    "steering-message": _has("message"),
+}
+"""Chunks that only this stream has, by type, with what makes sure of it."""
+
+_NOT_FULL_STREAM: Final[_Signs] = {
+    "start": _has("messageId", "messageMetadata"),
+    "text-delta": _has("delta"),
+    "reasoning-delta": _has("delta"),
+    "tool-input-start": _has("toolCallId"),
+    "tool-input-available": _always,
+    "tool-input-error": _always,
+    "tool-output-available": _always,
+    "tool-output-error": _always,
+    "source-url": _always,
+    "source-document": _always,
+    "message-metadata": _always,
+    "stream-start": _always,
+    "response-metadata": _always,
+    "error": lambda chunk: "errorText" in chunk,
+}
+
+_UI_STREAM: Final[_Signs] = {
+    "start": _has("messageId", "messageMetadata"),
+    "tool-input-start": _has("toolCallId"),
+    "tool-input-delta": _has("inputTextDelta"),
+    "tool-input-available": _always,
+    "tool-input-error": _always,
+    "tool-output-available": _always,
+    "tool-output-error": _always,
+    "tool-approval-request": lambda chunk: "toolCallId" in chunk and "type" in chunk and "approvalDescriptor" in chunk,
+    "source-url": _always,
+    "source-document": _always,
+    "file": _has("url"),
+    "reasoning-file": _has("url"),
+    "message-metadata": _always,
+    "reset-step": _always,
+    "steering-message": _has("parts"),
+    "finish": _has("messageMetadata"),
+    "error": _has("errorText"),
+}
+
+_NOT_UI_STREAM: Final[_Signs] = {
+    "start-step": _has("request", "warnings"),
+    "finish-step": _has("usage", "finishReason"),
+    "text-delta": _has("text", "textDelta"),
+    "reasoning-delta": _has("text"),
+    "tool-call": _always,
+    "tool-result": _always,
+    "tool-error": _always,
+    "source": _always,
+    "raw": _always,
+    "stream-start": _always,
+    "response-metadata": _always,
+    "finish": _has("usage", "totalUsage"),
+    "error": lambda chunk: "errorText" not in chunk,
+}
+
+_PROVIDER_STREAM: Final[_Signs] = {
+    "stream-start": _always,
+    "response-metadata": _always,
+    "tool-call": _holds("input", str),
+    "tool-result": lambda chunk: "result" in chunk and "args" not in chunk,
+    "finish": _of_a_provider,
+}
+
+_NOT_PROVIDER_STREAM: Final[_Signs] = {
+    "start": _always,
+    "start-step": _always,
+    "finish-step": _always,
+    "step-start": _always,
+    "step-finish": _always,
+    "text-delta": _has("text", "textDelta"),
+    "reasoning-delta": _has("text"),
+    "tool-input-start": _has("toolCallId"),
+    "tool-error": _always,
+    "abort": _always,
+    "error": lambda chunk: "errorText" in chunk,
+}
+
+_CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
+
+
+FULL_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT)
+"""`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
+
+UI_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT)
+"""The UI message stream of versions 5 to 7: server-sent events for browsers."""
+
+DATA_STREAM: Final = ResponseReaderSpec(
+    partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)), _claims_data_stream, FREQUENT
+)
+"""The data stream of version 4."""
+
+PROVIDER_STREAM: Final = ResponseReaderSpec(
+    partial(AISDKStream, dialect=Dialect(runs_tools=False)), _claims_provider_stream, FREQUENT
+)
+"""What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""
