@@ -9,10 +9,9 @@ from partstream.conversation.markers import is_mark
 from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import CitationMode, Outcome, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER
+from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.errors import NO_REASON
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.wrapping import PROVIDER
 from partstream.protocols.ai_sdk.write_response import UNNAMED
 from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call

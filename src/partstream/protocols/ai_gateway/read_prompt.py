@@ -21,8 +21,8 @@ from partstream.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.fields import is_summary
-from partstream.protocols.ai_sdk.files import file_part
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.wrapping import unwrap
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
+from partstream.protocols.ai_sdk.blocks import data_chunk
 from partstream.protocols.ai_sdk.chunks import (
     beside,
     delta,
@@ -22,7 +23,6 @@ from partstream.protocols.ai_sdk.chunks import (
     whole_text,
 )
 from partstream.protocols.ai_sdk.errors import error_text
-from partstream.protocols.ai_sdk.files import data_chunk
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.ai_sdk.written_usage import known, written_usage
 from partstream.protocols.serve import ResponseWriterSpec
