@@ -11,8 +11,7 @@ from partstream.outputs import CitationMode, Outcome, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.errors import NO_REASON
-from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.wrapping import PROVIDER
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.write_response import UNNAMED
 from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
 from partstream.protocols.ai_sdk.written_sources import source_chunk

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.ai_gateway.errors import error_body, http_status
 from partstream.protocols.ai_sdk.fields import Chunk, identifier, mapping, sequence
-from partstream.protocols.ai_sdk.wrapping import PROVIDER, wrap
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

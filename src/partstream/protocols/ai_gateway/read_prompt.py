@@ -23,8 +23,7 @@ from partstream.parts import (
 )
 from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.fields import is_summary
-from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.wrapping import unwrap
+from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

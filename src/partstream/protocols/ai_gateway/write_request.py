@@ -20,7 +20,7 @@ from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
 from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
-from partstream.protocols.ai_sdk.replay import RULES
+from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.serve import WireRequest

@@ -33,14 +33,14 @@ from partstream.protocols.ai_sdk.fields import (
     take_metadata,
     text,
 )
-from partstream.protocols.ai_sdk.wrapping import PROVIDER
+from partstream.protocols.ai_sdk.provider_state import PROVIDER
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.outputs import FastPath
-    from partstream.protocols.ai_sdk.carried import CarriedItems
+    from partstream.protocols.ai_sdk.provider_state import CarriedItems
     from partstream.protocols.citations import RecentText
 
 

@@ -17,7 +17,7 @@ from partstream.errors import CallerError
 from partstream.messages import RequestOptions, Role
 from partstream.protocols.ai_sdk.media_forms import MESSAGE_FORMS
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
-from partstream.protocols.ai_sdk.replay import RULES
+from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.thinking_items import thinking_items
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.protocols.ai_sdk.replay import is_own_part, options_by_call
+from partstream.protocols.ai_sdk.provider_state import is_own_part, options_by_call
 from partstream.protocols.options import call_arguments
 
 if TYPE_CHECKING:

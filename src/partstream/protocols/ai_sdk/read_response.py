@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
-from partstream.protocols.ai_sdk.carried import CarriedItems
 from partstream.protocols.ai_sdk.errors import aborted, failure, generation_id, thrown, tool_failure
 from partstream.protocols.ai_sdk.fields import (
     ERROR,
@@ -33,6 +32,7 @@ from partstream.protocols.ai_sdk.fields import (
     metadata,
     sequence,
 )
+from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec

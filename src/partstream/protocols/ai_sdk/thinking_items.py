@@ -13,7 +13,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.conversation.texts import well_formed
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.replay import REASONING
+from partstream.protocols.ai_sdk.provider_state import REASONING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,7 +28,7 @@ from partstream.protocols.ai_sdk.fields import (
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
-    from partstream.protocols.ai_sdk.carried import CarriedItems
+    from partstream.protocols.ai_sdk.provider_state import CarriedItems
 
 
 # ---- named calls ----

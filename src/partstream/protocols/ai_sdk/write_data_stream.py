@@ -14,7 +14,7 @@ from partstream.protocols.ai_sdk.chunks import error_body, no_document
 from partstream.protocols.ai_sdk.data_stream import write_line
 from partstream.protocols.ai_sdk.errors import error_text
 from partstream.protocols.ai_sdk.fields import identifier
-from partstream.protocols.ai_sdk.replay import REASONING
+from partstream.protocols.ai_sdk.provider_state import REASONING
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.serve import ResponseWriterSpec
 from partstream.usage import Usage

@@ -15,7 +15,7 @@ from partstream.conversation.markers import is_mark
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
+from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
 from partstream.protocols.ai_sdk.written_sources import cited_span, source_chunk
 from partstream.protocols.citations import CITATION_MIME_TYPE

@@ -1,6 +1,6 @@
 """Turns the metadata of thinking parts into provider metadata of reasoning blocks and calls.
 
-The opposite of :mod:`partstream.protocols.ai_sdk.carried`. Metadata lists all items of the answer so far, so the new
+The opposite of :mod:`partstream.protocols.ai_sdk.provider_state`. Metadata lists all items of the answer so far, so the new
 ones are those that were not listed before.
 """
 
@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
 from partstream.protocols.ai_sdk.fields import is_summary
-from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.wrapping import PROVIDER, wrap
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 
 __all__ = ["Brought", "WrittenItems", "take_for_call"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.ai_sdk.wrapping import PROVIDER
+from partstream.protocols.ai_sdk.provider_state import PROVIDER
 from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:

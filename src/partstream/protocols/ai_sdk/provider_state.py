@@ -1,0 +1,177 @@
+"""The state that a provider wants back in the next request: signed reasoning, and marks on tool calls.
+
+It is kept in the conversation alone, in the metadata of thinking parts. Copilot keeps only the last metadata of a model
+call, so each lists all items before it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.codec.json_codec import is_json
+from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.rules import ConversationRules
+from partstream.conversation.turns import Call, Reasoning
+from partstream.outputs import ThinkingMode, Unmapped
+from partstream.parts import ThinkingPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from partstream.conversation.turns import Piece
+    from partstream.outputs import StreamOutput
+    from partstream.protocols.ai_sdk.fields import Chunk
+
+
+# ---- carried ----
+
+_OF_THE_GATEWAY: Final = "gateway"
+"""Says how a response came about (its generation id and the like): the next request has no use for it."""
+
+
+class CarriedItems:
+    """The items of one response, in order.
+
+    Args:
+        mode: What becomes of reasoning; only thinking parts can carry anything.
+
+    Attributes:
+        wanted: Whether items can be carried at all.
+    """
+
+    __slots__ = ("_items", "wanted")
+
+    def __init__(self, mode: ThinkingMode) -> None:
+        self.wanted = mode is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+
+    def add_reasoning(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
+        """The part that carries a block of reasoning, if its provider attached state to it."""
+        return self._add({"type": "reasoning", "text": text}, options, block_id)
+
+    def add_summary(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
+        """The part that carries the summary of a compacted conversation: without it the provider compacts again."""
+        return self._add({"type": "text", "text": text}, options, block_id)
+
+    def add_call(self, call_id: str, options: Chunk) -> list[StreamOutput]:
+        """The part that carries a provider's state for a tool call; it precedes the call."""
+        return self._add({"type": "tool-call", "toolCallId": call_id}, options, None)
+
+    @property
+    def length(self) -> int:
+        """The number of items."""
+        return len(self._items)
+
+    def shorten(self, length: int) -> None:
+        """Forgets all but the first `length` items."""
+        del self._items[length:]
+
+    def _add(self, item: dict[str, Any], options: Chunk, part_id: str | None) -> list[StreamOutput]:
+        options = {name: value for name, value in options.items() if name != _OF_THE_GATEWAY and value}
+        if not (self.wanted and options and is_json(options)):
+            return []
+        item = {**item, "providerOptions": options}
+        if len(self._items) >= MOST_ITEMS:
+            return [Unmapped(f"{item['type']} (more than {MOST_ITEMS} items of one answer)", item)]
+        self._items.append(item)
+        return [ThinkingPart("", part_id, {ITEMS: list(self._items)})]
+
+
+# ---- replay ----
+# Sends provider metadata of an answer back: as reasoning parts and as options of tool calls.
+#
+# The readers of this folder list it as `reasoning_items` in the metadata of thinking parts: `{"type": "reasoning",
+# "text", "providerOptions"}` for a block of reasoning, whole, the same with the type `text` for the summary of a
+# compacted conversation, which its provider knows by the options, and `{"type": "tool-call", "toolCallId",
+# "providerOptions"}` for a call that carries a signature of its own (Gemini).
+
+REASONING: Final = "reasoning"
+SUMMARY: Final = "text"
+TOOL_CALL: Final = "tool-call"
+
+
+def _may_end(item: Mapping[str, Any]) -> bool:
+    """Reasoning and the marks of a call lead to what follows; a summary stands for itself."""
+    return item.get("type", REASONING) not in {REASONING, TOOL_CALL}
+
+
+RULES: Final = ConversationRules(may_end=_may_end)
+
+
+def is_own_part(item: Mapping[str, Any]) -> bool:
+    """Tells whether an item is a message part of its own."""
+    return item.get("type") in {REASONING, SUMMARY} and isinstance(item.get("text"), str)
+
+
+def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
+    """The provider options of the calls of a message, by the id that is sent.
+
+    The id of an item is that of the upstream. One that had to be changed on the way (too long, used twice) names no
+    call any more: then the next call behind the item is meant, which is where it stood in the answer.
+    """
+    ids = {piece.call_id for piece in content if isinstance(piece, Call)}
+    found: dict[str, Mapping[str, Any]] = {}
+    for index, piece in enumerate(content):
+        if not isinstance(piece, Reasoning) or piece.item.get("type") != TOOL_CALL:
+            continue
+        options, call_id = piece.item.get("providerOptions"), piece.item.get("toolCallId")
+        meant = call_id if call_id in ids else _next_call(content[index:])
+        if isinstance(options, Mapping) and meant is not None:
+            found.setdefault(str(meant), options)
+    return found
+
+
+def _next_call(content: Iterable[Piece]) -> str | None:
+    return next((piece.call_id for piece in content if isinstance(piece, Call)), None)
+
+
+# ---- wrapping ----
+# Carries the state of other protocols through the AI SDK, as the options of a provider named `partstream`.
+#
+# A client of the SDK gives back what a provider said beside an answer (`providerMetadata`) as `providerOptions` of
+# the next request. What one of the SDK's own providers said goes under that provider's name. Everything else that a
+# thinking part carries is wrapped: an item of another protocol as `item`, the fields beside the items as `metadata`,
+# the id of a thought that has no other place as `id`.
+
+PROVIDER: Final = "partstream"
+
+
+class Unwrapped(NamedTuple):
+    """What options hold.
+
+    Attributes:
+        options: The options of other providers.
+        item: The item of another protocol, or None.
+        metadata: The fields beside the items.
+        id: The id of the thought, or None.
+    """
+
+    options: dict[str, Any]
+    item: Mapping[str, Any] | None
+    metadata: Mapping[str, Any]
+    id: str | None
+
+
+def wrap(
+    item: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None, thought_id: str | None = None
+) -> dict[str, Any]:
+    """The options that carry it; empty if there is nothing to carry."""
+    said = {
+        **({} if item is None else {"item": dict(item)}),
+        **({"metadata": dict(metadata)} if metadata else {}),
+        **({} if thought_id is None else {"id": thought_id}),
+    }
+    return {PROVIDER: said} if said else {}
+
+
+def unwrap(options: Mapping[str, Any]) -> Unwrapped:
+    """What was wrapped into options, and the others; what has another form was said by somebody else and stays."""
+    wrapped = options.get(PROVIDER)
+    if not isinstance(wrapped, Mapping) or not wrapped.keys() <= {"item", "metadata", "id"}:
+        return Unwrapped(dict(options), None, {}, None)
+    item, metadata, thought_id = wrapped.get("item"), wrapped.get("metadata", {}), wrapped.get("id")
+    if not (isinstance(item, Mapping | None) and isinstance(metadata, Mapping) and isinstance(thought_id, str | None)):
+        return Unwrapped(dict(options), None, {}, None)
+    others = {name: value for name, value in options.items() if name != PROVIDER}
+    return Unwrapped(others, item, metadata, thought_id)
