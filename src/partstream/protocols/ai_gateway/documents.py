@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.ai_gateway.errors import error_body, http_status
-from partstream.protocols.ai_sdk.fields import Chunk, identifier, mapping, sequence
+from partstream.protocols.ai_sdk.errors import Chunk, identifier, mapping, sequence
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, wrap
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.outputs import Finish
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
 
 __all__ = ["end_chunks"]
 

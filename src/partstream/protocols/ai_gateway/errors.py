@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import UpstreamError
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.failures import FailedReply, ServedFailure
 
 __all__ = ["ERRORS", "error_body", "failed_reply", "http_status", "refuses_reasoning"]

@@ -22,7 +22,7 @@ from partstream.parts import (
     unchecked_part,
 )
 from partstream.protocols.ai_sdk.blocks import file_part
-from partstream.protocols.ai_sdk.fields import is_summary
+from partstream.protocols.ai_sdk.errors import is_summary
 from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
 __all__ = ["WRITE_RESPONSE"]

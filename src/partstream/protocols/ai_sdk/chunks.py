@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import InboundRequest
     from partstream.parts import ToolCallPart
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
 __all__ = [

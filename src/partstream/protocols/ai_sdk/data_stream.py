@@ -12,7 +12,7 @@ from partstream.protocols.protocol import Framing, Protocol, loaded
 if TYPE_CHECKING:
     from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import EventTooLargeError
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
 
 
 # ---- data stream ----

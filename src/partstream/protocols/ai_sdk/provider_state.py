@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Piece
     from partstream.outputs import StreamOutput
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
 
 
 # ---- carried ----

@@ -17,20 +17,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
-from partstream.protocols.ai_sdk.errors import aborted, failure, generation_id, thrown, tool_failure
-from partstream.protocols.ai_sdk.fields import (
+from partstream.protocols.ai_sdk.errors import (
     ERROR,
     METADATA,
     TOTAL_USAGE,
     Chunk,
     Names,
+    aborted,
     count,
+    failure,
     field,
+    generation_id,
     identifier,
     mapping,
     merge,
     metadata,
     sequence,
+    thrown,
+    tool_failure,
 )
 from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls

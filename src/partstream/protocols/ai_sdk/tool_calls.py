@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import tool_call_part
-from partstream.protocols.ai_sdk.fields import (
+from partstream.protocols.ai_sdk.errors import (
     ARGUMENTS_DELTA,
     CALL_ID,
     CALL_INPUT,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER
 from partstream.protocols.ai_sdk.chunks import error_body, no_document
 from partstream.protocols.ai_sdk.data_stream import write_line
-from partstream.protocols.ai_sdk.errors import error_text
-from partstream.protocols.ai_sdk.fields import identifier
+from partstream.protocols.ai_sdk.errors import error_text, identifier
 from partstream.protocols.ai_sdk.provider_state import REASONING
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.serve import ResponseWriterSpec
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import Finish, InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.write_response import Metadata
 
 __all__ = ["WRITE_DATA_STREAM"]

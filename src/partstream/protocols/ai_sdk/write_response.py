@@ -21,7 +21,7 @@ from partstream.protocols.ai_sdk.written_sources import cited_span, source_chunk
 from partstream.protocols.citations import CITATION_MIME_TYPE
 
 if TYPE_CHECKING:
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.written_items import Brought
 
 __all__ = ["TEXT", "UNNAMED", "ChunkForms", "ChunkWriter", "Metadata"]

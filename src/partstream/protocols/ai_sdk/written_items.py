@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
-from partstream.protocols.ai_sdk.fields import is_summary
+from partstream.protocols.ai_sdk.errors import is_summary
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 
 __all__ = ["Brought", "WrittenItems", "take_for_call"]

@@ -9,7 +9,7 @@ from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.citations import Citation
 
 __all__ = ["cited_span", "source_chunk"]

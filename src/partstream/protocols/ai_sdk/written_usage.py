@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.usage import Usage
 
 __all__ = ["known", "rest_of", "written_usage"]
