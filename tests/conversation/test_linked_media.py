@@ -9,9 +9,8 @@ from partstream.conversation.normal_form import read_turns
 from partstream.conversation.settings import RequestSettings, ToolImages
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
-from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
+from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.tokens.counting.message_counter import MessageCounter
 

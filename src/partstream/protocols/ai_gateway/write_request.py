@@ -18,9 +18,8 @@ from partstream.protocols.ai_gateway.model_lists import model_lists
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
-from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
-from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
 from partstream.protocols.ai_sdk.provider_state import RULES
+from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.serve import WireRequest
@@ -28,7 +27,7 @@ from partstream.protocols.serve import WireRequest
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.messages import Tool
-    from partstream.protocols.ai_sdk.media_forms import Wire
+    from partstream.protocols.ai_sdk.write_request import Wire
 
 __all__ = ["PATH", "WRITE_REQUEST", "build_request"]
 

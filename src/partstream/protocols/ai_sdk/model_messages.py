@@ -15,10 +15,8 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import CallerError
 from partstream.messages import RequestOptions, Role
-from partstream.protocols.ai_sdk.media_forms import MESSAGE_FORMS
-from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
 from partstream.protocols.ai_sdk.provider_state import RULES
-from partstream.protocols.ai_sdk.thinking_items import thinking_items
+from partstream.protocols.ai_sdk.write_request import MESSAGE_FORMS, prompt_messages, thinking_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

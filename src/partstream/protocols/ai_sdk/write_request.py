@@ -1,0 +1,278 @@
+"""Writes turns as messages of the AI SDK, in the form that ModelMessages and the wire protocol share.
+
+Where they differ is the form of images and files (:mod:`partstream.protocols.ai_sdk.write_request`). Source: `ai`
+5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema` and `LanguageModelV2Prompt` to `V4`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation.media import MediaKind, file_name
+from partstream.conversation.places import PLACE, AnswerPlace
+from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.spoken_turns import spoken_turns
+from partstream.conversation.texts import joined_texts, well_formed
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.ai_sdk.provider_state import REASONING, is_own_part, options_by_call
+from partstream.protocols.options import call_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from partstream.conversation.turns import Piece, Result, ResultContent, Turn
+    from partstream.parts import MessagePart
+
+
+# ---- prompt messages ----
+
+
+def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
+    """The messages of a conversation, in order; every value is one of JSON.
+
+    Args:
+        turns: The conversation.
+        forms: How images and files are written.
+
+    Raises:
+        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
+    """
+    messages: list[Wire] = []
+    for spoken_turn in spoken_turns(turns):
+        if spoken_turn.content:
+            messages.append(_WRITERS[spoken_turn.role](spoken_turn.content, forms))
+        if spoken_turn.results:
+            messages.append({"role": "tool", "content": [_result(result, forms) for result in spoken_turn.results]})
+    return messages
+
+
+def _system(content: Sequence[Piece], _forms: MediaForms) -> Wire:
+    return {"role": "system", "content": "".join(piece.value for piece in content if isinstance(piece, Text))}
+
+
+def _user(content: Sequence[Piece], forms: MediaForms) -> Wire:
+    pieces = [piece for piece in content if isinstance(piece, Text | Attachment)]
+    return {"role": "user", "content": [_shown(piece, forms.asked) for piece in pieces]}
+
+
+def _assistant(content: Sequence[Piece], forms: MediaForms) -> Wire:
+    options = options_by_call(content)
+    parts: list[Wire] = []
+    for piece in content:
+        if isinstance(piece, Text | Attachment):
+            parts.append(_shown(piece, forms.said))
+        elif isinstance(piece, Call):
+            parts.append(_call(piece, options.get(piece.call_id)))
+        elif isinstance(piece, Reasoning) and is_own_part(piece.item):
+            parts.append(dict(piece.item))
+    return {"role": "assistant", "content": parts}
+
+
+_WRITERS: Final[dict[TurnRole, Callable[[Sequence[Piece], MediaForms], Wire]]] = {
+    TurnRole.SYSTEM: _system,
+    TurnRole.USER: _user,
+    TurnRole.ASSISTANT: _assistant,
+}
+"""Who speaks; results of tools are written behind the assistant's message that called them."""
+
+
+def _shown(piece: Text | Attachment, attached: Callable[[Attachment], Wire]) -> Wire:
+    return {"type": "text", "text": piece.value} if isinstance(piece, Text) else attached(piece)
+
+
+def _call(call: Call, options: Mapping[str, Any] | None) -> Wire:
+    call_arguments(call)  # refuses what JSON has not, with its place
+    part = {"type": "tool-call", "toolCallId": call.call_id, "toolName": call.name, "input": dict(call.input)}
+    return part | ({"providerOptions": dict(options)} if options else {})
+
+
+def _result(result: Result, forms: MediaForms) -> Wire:
+    return {
+        "type": "tool-result",
+        "toolCallId": result.call_id,
+        "toolName": result.name,
+        "output": _output(result, forms),
+    }
+
+
+def _output(result: Result, forms: MediaForms) -> Wire:
+    """The output of a tool. An output of several parts has no form for a failure, so it states the failure in words."""
+    kind = "error-" if result.is_error else ""
+    texts = [piece for piece in result.content if isinstance(piece, Text)]
+    if len(texts) == len(result.content):
+        if len(texts) == 1 and texts[0].is_json and (value := _json(texts[0].value)) is not None:
+            return {"type": f"{kind}json", "value": value}
+        text = joined_texts(piece.value for piece in texts)
+        return {"type": f"{kind}text", "value": text or (FAILED_SILENTLY if result.is_error else "")}
+    pieces: list[ResultContent] = [Text(FAILED)] if result.is_error else []
+    return {"type": "content", "value": [_shown(piece, forms.given) for piece in [*pieces, *result.content]]}
+
+
+def _json(text: str) -> Any:
+    """The JSON value in a text; None if writing it again would not give the same text."""
+    try:
+        value = loads(text.encode())
+    except JSONDecodeError:
+        return None
+    return value if is_json(value) else None
+
+
+# ---- media forms ----
+# How each version of the AI SDK writes images and files: one row for each version.
+#
+# Source: the types of the published packages: `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41, 4.0.64 and 5.0.81,
+# `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
+
+Wire: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaForms:
+    """How one version writes an image or a file.
+
+    Attributes:
+        asked: In a message of the user.
+        said: In a message of the assistant.
+        given: In the result of a tool.
+    """
+
+    asked: Callable[[Attachment], Wire]
+    said: Callable[[Attachment], Wire]
+    given: Callable[[Attachment], Wire]
+
+
+def _content(piece: Attachment) -> str:
+    """The bytes in base64, or the address: every version takes both in the same place."""
+    return piece.url or b64encode(piece.data).decode()
+
+
+def _tagged(piece: Attachment) -> Wire:
+    return {"type": "url", "url": piece.url} if piece.url else {"type": "data", "data": _content(piece)}
+
+
+def _named(piece: Attachment) -> Wire:
+    """The name of a file: providers tell its format by the ending. Images need none."""
+    return {} if piece.kind is MediaKind.IMAGE or piece.url else {"filename": file_name(piece.media_type)}
+
+
+def _file(piece: Attachment) -> Wire:
+    return {"type": "file", "mediaType": piece.media_type, "data": _content(piece), **_named(piece)}
+
+
+def _tagged_file(piece: Attachment) -> Wire:
+    return {"type": "file", "mediaType": piece.media_type, "data": _tagged(piece), **_named(piece)}
+
+
+def _image_or_file(piece: Attachment) -> Wire:
+    if piece.kind is MediaKind.IMAGE:
+        return {"type": "image", "image": _content(piece), "mediaType": piece.media_type}
+    return _file(piece)
+
+
+def _media(piece: Attachment) -> Wire:
+    if piece.url:  # has a place for bytes only
+        return {"type": "text", "text": piece.url}
+    return {"type": "media", "data": _content(piece), "mediaType": piece.media_type}
+
+
+def _image_data_or_file_data(piece: Attachment) -> Wire:
+    what = "image" if piece.kind is MediaKind.IMAGE else "file"
+    if piece.url:
+        # Without its media type, the SDK fetches a file itself before it hands it to the provider.
+        said = {} if piece.kind is MediaKind.IMAGE else {"mediaType": piece.media_type}
+        return {"type": f"{what}-url", "url": piece.url, **said}
+    return {"type": f"{what}-data", "data": _content(piece), "mediaType": piece.media_type, **_named(piece)}
+
+
+PROMPT_FORMS: Final[Mapping[int, MediaForms]] = {
+    2: MediaForms(_file, _file, _media),
+    3: MediaForms(_file, _file, _image_data_or_file_data),
+    4: MediaForms(_tagged_file, _tagged_file, _tagged_file),
+}
+"""By the version of the language model specification. A prompt has no image part: an image is a file."""
+
+MESSAGE_FORMS: Final[Mapping[int, MediaForms]] = {
+    5: MediaForms(_image_or_file, _file, _media),
+    6: MediaForms(_image_or_file, _file, _image_data_or_file_data),
+    7: MediaForms(_tagged_file, _tagged_file, _tagged_file),
+}
+"""By the major version of the package `ai`. Version 7 rewrites `image` to `file` and calls it deprecated; versions 6
+and 7 have no `media`, which 7 would pass on as it is."""
+
+
+# ---- thinking items ----
+# Reads the thinking of a message as reasoning items: the shown text and the provider metadata.
+#
+# Thinking comes in two forms. An answer as it streamed has many parts, and the metadata of the last of a block lists
+# all items so far. Hosts keep one part, with the text joined and the last metadata, whose items say where they stood.
+
+_OPTIONS: Final = "providerOptions"
+
+
+def thinking_items(parts: Iterable[MessagePart]) -> tuple[Mapping[str, Any], ...]:
+    """The items of one message of the assistant, in order, each with its place."""
+    reader = _Reader()
+    for part in parts:
+        reader.read(part)
+    reader.close()
+    return tuple(reader.items)
+
+
+class _Reader:
+    """One message so far."""
+
+    def __init__(self) -> None:
+        self.items: list[Mapping[str, Any]] = []
+        self._place = AnswerPlace()
+        self._shown: dict[str | None, str] = {}
+        self._taken: dict[str | None, list[Mapping[str, Any]]] = {}
+        self._last_id: str | None = None
+        self._listed = 0
+
+    def read(self, part: MessagePart) -> None:
+        if isinstance(part, ThinkingPart):
+            self._thinking(part)
+            return
+        if isinstance(part, TextPart) and part.value:
+            self.close()
+            self._place.add_text(part.value)
+        elif isinstance(part, ToolCallPart):
+            self.close()
+            self._place.add_call()
+
+    def close(self) -> None:
+        """Ends what is open: what was shown of it and no item says is reasoning without options."""
+        for block, shown in self._shown.items():
+            self.items += self._taken.get(block, ())
+            if text := well_formed(shown):
+                self.items.append({"type": REASONING, "text": text, PLACE: self._place.value})
+        self._shown, self._taken = {}, {}
+
+    def _thinking(self, part: ThinkingPart) -> None:
+        block = self._last_id if part.id is None else part.id
+        self._last_id = block
+        self._shown[block] = self._shown.get(block, "") + part.value
+        listed = part.metadata.get(ITEMS) if part.metadata else None
+        if isinstance(listed, list | tuple):
+            new = listed[self._listed :]
+            self._listed = len(listed)
+            for item in usable_items(new):
+                if isinstance(item.get(_OPTIONS), Mapping):
+                    self._take(item)
+
+    def _take(self, item: Mapping[str, Any]) -> None:
+        """Takes a listed item; its shown text is not repeated."""
+        said = item.get("text")
+        block = self._last_id
+        if item.get("type") == REASONING and isinstance(said, str) and said:
+            # The block that says exactly this, else one that hosts have joined with others.
+            blocks = [block for block, shown in self._shown.items() if said in shown]
+            block = min(blocks, key=lambda block: self._shown[block] != said, default=block)
+            self._shown[block] = self._shown[block].replace(said, "", 1)
+        self._taken.setdefault(block, []).append({PLACE: self._place.value, **item})
