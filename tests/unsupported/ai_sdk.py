@@ -12,9 +12,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.errors import NO_REASON
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.write_response import UNNAMED
-from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
-from partstream.protocols.ai_sdk.written_sources import source_chunk
+from partstream.protocols.ai_sdk.serve import UNNAMED, WrittenItems, source_chunk, take_for_call
 from partstream.protocols.citations import CITATION_MIME_TYPE, RecentText
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported.common import (
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.parts import ResponsePart
-    from partstream.protocols.ai_sdk.written_items import Brought
+    from partstream.protocols.ai_sdk.serve import Brought
 
 __all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import is_json
 from partstream.protocols.ai_sdk.errors import error_value
-from partstream.protocols.ai_sdk.written_usage import known, rest_of
+from partstream.protocols.ai_sdk.serve import known, rest_of
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

@@ -16,7 +16,9 @@ from partstream.protocols.ai_gateway.ending import end_chunks
 from partstream.protocols.ai_gateway.errors import error_body, failed_reply
 from partstream.protocols.ai_gateway.served_documents import DOCUMENTS
 from partstream.protocols.ai_gateway.specification import LATEST
-from partstream.protocols.ai_sdk.chunks import (
+from partstream.protocols.ai_sdk.serve import (
+    ChunkForms,
+    ChunkWriter,
     beside,
     delta,
     end_block,
@@ -25,7 +27,6 @@ from partstream.protocols.ai_sdk.chunks import (
     warnings,
     whole_text,
 )
-from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from partstream.outputs import InboundRequest, Reply
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.ai_sdk.errors import Chunk
-    from partstream.protocols.ai_sdk.write_response import Metadata
+    from partstream.protocols.ai_sdk.serve import Metadata
 
 __all__ = ["WRITE_RESPONSE"]
 

@@ -35,7 +35,7 @@ _LINES: Final = Framing(
 PROTOCOL: Final = Protocol(
     name="ai-sdk-data",
     read_response=loaded("partstream.protocols.ai_sdk.read_response", "DATA_STREAM"),
-    write_response=loaded("partstream.protocols.ai_sdk.write_data_stream", "WRITE_DATA_STREAM"),
+    write_response=loaded("partstream.protocols.ai_sdk.serve", "WRITE_DATA_STREAM"),
     framings=(_LINES,),
     has_chunks=True,
 )

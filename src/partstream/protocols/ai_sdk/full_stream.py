@@ -12,7 +12,7 @@ __all__ = ["PROTOCOL"]
 PROTOCOL: Final = Protocol(
     name="ai-sdk",
     read_response=loaded("partstream.protocols.ai_sdk.read_response", "FULL_STREAM"),
-    write_response=loaded("partstream.protocols.ai_sdk.write_full_stream", "WRITE_FULL_STREAM"),
+    write_response=loaded("partstream.protocols.ai_sdk.serve", "WRITE_FULL_STREAM"),
     framings=(JSON_LINES, SSE),
     has_chunks=True,
 )

@@ -12,7 +12,7 @@ __all__ = ["PROTOCOL"]
 PROTOCOL: Final = Protocol(
     name="ai-sdk-ui",
     read_response=loaded("partstream.protocols.ai_sdk.read_response", "UI_STREAM"),
-    write_response=loaded("partstream.protocols.ai_sdk.write_ui_stream", "WRITE_UI_STREAM"),
+    write_response=loaded("partstream.protocols.ai_sdk.serve", "WRITE_UI_STREAM"),
     # An application that writes the stream itself need not say more of the end than this.
     ends=Terminators(data={b"[DONE]": EndMark(completes=True)}),
     has_chunks=True,

@@ -1,0 +1,632 @@
+"""Writes an answer as chunks, part by part, in the order that all streams of the SDK and its providers share.
+
+What a chunk looks like is the matter of :class:`ChunkForms`, one value for each stream and version. Text and reasoning
+are blocks with a beginning and an end; a block is open until something else comes. Sources stand inside of blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
+
+from partstream.codec.json_codec import dumps
+from partstream.conversation.markers import is_mark
+from partstream.conversation.media import URI_LIST, data_url
+from partstream.conversation.places import PLACE
+from partstream.conversation.reasoning import ITEMS
+from partstream.errors import AdapterUsageError
+from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
+from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
+from partstream.protocols.ai_sdk.data_stream import write_line
+from partstream.protocols.ai_sdk.errors import error_text, error_value, identifier, is_summary
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
+from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
+from partstream.protocols.serve import ResponseWriterSpec
+from partstream.usage import Usage
+
+if TYPE_CHECKING:
+    from partstream.protocols.ai_sdk.errors import Chunk
+    from partstream.protocols.citations import Citation
+
+
+# ---- written items ----
+# Turns the metadata of thinking parts into provider metadata of reasoning blocks and calls.
+#
+# The opposite of :mod:`partstream.protocols.ai_sdk.provider_state`. Metadata lists all items of the answer so far, so
+# the new ones are those that were not listed before.
+
+_OPTIONS: Final = "providerOptions"
+_FIELDS: Final = {
+    REASONING: {"type", "text", _OPTIONS},
+    SUMMARY: {"type", "text", _OPTIONS},
+    TOOL_CALL: {"type", "toolCallId", _OPTIONS},
+}
+_UNSAYABLE: Final = "gateway"
+"""What the readers of answers take for a word on the whole answer, wherever it stands."""
+
+
+class Brought(NamedTuple):
+    """Something to say beside the answer.
+
+    Attributes:
+        kind: `reasoning`: beside the block that is open, else beside an empty one; `text`: the summary of a compacted
+            conversation; `tool-call`: beside the next call.
+        said: What is said, by provider.
+        text: The text of the block that it belongs to, or of the summary.
+        call_id: The call that it belongs to, as its upstream names it.
+        wrapped: What is said instead where the block has another text.
+        item: The item; None where there is none.
+    """
+
+    kind: str
+    said: Mapping[str, Any]
+    text: str | None = None
+    call_id: str | None = None
+    wrapped: Mapping[str, Any] = {}
+    item: Mapping[str, Any] | None = None
+
+
+class WrittenItems:
+    """The items of one answer, as far as they were listed."""
+
+    def __init__(self) -> None:
+        self._listed: list[Any] = []
+
+    def take(self, metadata: Mapping[str, Any]) -> list[Brought]:
+        """The new items in the metadata of a thinking part."""
+        listed = metadata.get(ITEMS)
+        new: list[Any] = []
+        if isinstance(listed, list | tuple):
+            known = len(self._listed) if list(listed[: len(self._listed)]) == self._listed else 0
+            new, self._listed = list(listed[known:]), list(listed)
+        items = [
+            {name: value for name, value in item.items() if name != PLACE} for item in new if isinstance(item, Mapping)
+        ]
+        repeated = items[-1] if items else {}
+        beside = {
+            name: value
+            for name, value in metadata.items()
+            if name != ITEMS and (name not in repeated or repeated[name] != value)
+        }
+        if not items:
+            return [Brought(REASONING, wrap(None, beside))]
+        return [_brought(item, beside) for item in items]
+
+
+def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
+    """Removes and returns the state for a call: by its id, else the oldest, because ids may have changed."""
+    named = (brought for brought in waiting if brought.call_id == call_id)
+    brought = next(named, waiting[0] if waiting else None)
+    if brought is not None:
+        waiting.remove(brought)
+    return brought
+
+
+def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
+    kind, options = item.get("type"), item.get(_OPTIONS)
+    wrapped = wrap(item, beside)
+    if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not _is_own(options) or (beside and PROVIDER in options):
+        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
+    said = {**options, **wrap(None, beside)}
+    if kind == TOOL_CALL:
+        return Brought(kind, said, call_id=item["toolCallId"], item=item)
+    if kind == SUMMARY and not is_summary(options):
+        return Brought(REASONING, wrapped, item=item)
+    return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
+
+
+def _is_own(options: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Tells whether options are provider metadata that a reader returns unchanged."""
+    return (
+        isinstance(options, Mapping)
+        and bool(options)
+        and _UNSAYABLE not in options
+        and all(isinstance(said, Mapping) and said for said in options.values())
+    )
+
+
+# ---- written sources ----
+# The sources of an answer as source chunks, whichever protocol named them.
+
+_UNKNOWN: Final = "application/octet-stream"
+
+
+def source_chunk(part: DataPart) -> Chunk | None:
+    """The chunk that names a source, or None for a part that names none.
+
+    A document must have a title and a media type. No version has a place for the span on the source itself, so it
+    travels as a word of the provider `partstream`.
+    """
+    citation = read_citation(part)
+    if citation is None:
+        return None
+    url, title, source_id = citation.url, citation.title, citation.source_id or citation.url
+    known: Chunk = {"type": "source", "sourceType": "url", "id": source_id, "url": url, "title": title}
+    if url is None:
+        filename = citation.filename
+        known |= {"sourceType": "document", "title": title or filename or source_id, "filename": filename}
+        known["mediaType"] = citation.media_type or _UNKNOWN
+    known["providerMetadata"] = _span(citation)
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def cited_span(source: Chunk) -> Chunk | None:
+    """The span of a source at the end of a text, since version 4."""
+    span = source.get("providerMetadata", {}).get(PROVIDER)
+    if span is None:
+        return None
+    return {"source": {name: value for name, value in source.items() if name != "providerMetadata"}, **span}
+
+
+def _span(citation: Citation) -> Chunk | None:
+    said = {"startIndex": citation.start, "endIndex": citation.end, "citedText": citation.cited_text}
+    span: Chunk = {name: value for name, value in said.items() if value is not None}
+    return {PROVIDER: span} if span else None
+
+
+# ---- write response ----
+
+Metadata: TypeAlias = Mapping[str, Any]
+"""What providers say beside a chunk, by their names; empty for nothing."""
+
+TEXT: Final = "text"
+
+UNNAMED: Final = "reasoning"
+"""The id of a block of reasoning that has none of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkForms:
+    """How one stream of one version writes an answer; every function gives the chunks of one step.
+
+    Attributes:
+        start: The beginning.
+        open: A block opens: its kind (`text`, `reasoning`) and its id.
+        delta: A piece of a block: its kind, its id and the piece.
+        close: A block ends: its kind, its id, what providers say beside it, and which spans of it its sources stand
+            for, as version 4 of the provider's interface says it.
+        summary: The summary of a compacted conversation: its id, its text and what its provider knows it by.
+        call: A tool call: the part, its arguments as JSON text in pieces, and what providers say beside it.
+        source: A source, given as the chunk of a provider's stream.
+        file: A file.
+        end: The end, also one that failed.
+    """
+
+    start: Callable[[InboundRequest, Reply], list[Chunk]]
+    open: Callable[[str, str], list[Chunk]]
+    delta: Callable[[str, str, str], list[Chunk]]
+    close: Callable[[str, str, Metadata, Sequence[Chunk]], list[Chunk]]
+    summary: Callable[[str, str, Metadata], list[Chunk]]
+    call: Callable[[ToolCallPart, Sequence[str], Metadata], list[Chunk]]
+    source: Callable[[Chunk], list[Chunk]]
+    file: Callable[[DataPart], list[Chunk]]
+    end: Callable[[Finish], list[Chunk]]
+
+
+class ChunkWriter:
+    """One answer; see :class:`partstream.outputs.ResponseWriter`.
+
+    Args:
+        forms: What the chunks look like.
+        asked: What was asked.
+        reply: What makes the reply unlike another.
+    """
+
+    def __init__(self, forms: ChunkForms, asked: InboundRequest, reply: Reply) -> None:
+        self._forms = forms
+        self._asked = asked
+        self._reply = reply
+        self._started = False
+        self._finished = False
+        self._items = WrittenItems()
+        self._of_calls: list[Brought] = []
+        self._block: tuple[str, str] | None = None
+        self._pieces: list[str] = []
+        self._cited: list[Chunk] = []
+        self._texts = 0
+
+    def write(self, output: StreamOutput) -> list[Chunk]:
+        """Takes the next output and returns its chunks.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._finished:
+            raise AdapterUsageError(f"got {type(output).__name__} after the Finish, expected nothing more")
+        chunks = [] if self._started else self._forms.start(self._asked, self._reply)
+        self._started = True
+        row_of_class(_WRITERS, output)(self, output, chunks)
+        return chunks
+
+    def _text(self, part: TextPart, chunks: list[Chunk]) -> None:
+        if part.value:
+            if self._block is None or self._block[0] != TEXT:
+                self._texts += 1
+                self._enter(TEXT, str(self._texts), chunks)
+            self._say(part.value, chunks)
+
+    def _thinking(self, part: ThinkingPart, chunks: list[Chunk]) -> None:
+        # What only carries metadata and has no id belongs to the thought before it.
+        block_id = part.id or (None if part.value else self._thought) or UNNAMED
+        if part.value:
+            self._enter(REASONING, block_id, chunks)
+            self._say(part.value, chunks)
+        if part.metadata is not None:
+            for brought in self._items.take(part.metadata):
+                self._bring(brought, block_id, chunks)
+
+    @property
+    def _thought(self) -> str | None:
+        """The id of the block of reasoning that is open, or None."""
+        return self._block[1] if self._block is not None and self._block[0] == REASONING else None
+
+    def _bring(self, brought: Brought, block_id: str, chunks: list[Chunk]) -> None:
+        if brought.kind == TOOL_CALL:
+            self._of_calls.append(brought)
+            return
+        if brought.kind == SUMMARY:
+            self._leave(chunks)
+            self._texts += 1
+            chunks += self._forms.summary(str(self._texts), brought.text or "", brought.said)
+            return
+        is_open = self._thought == block_id
+        fits = brought.text is None or brought.text == ("".join(self._pieces) if is_open else "")
+        said = brought.said if fits else brought.wrapped
+        if is_open or said:
+            self._enter(REASONING, block_id, chunks)
+            self._leave(chunks, said)
+
+    def _call(self, part: ToolCallPart, chunks: list[Chunk]) -> None:
+        self._leave(chunks)
+        arguments = dumps(part.input).decode()
+        size = self._reply.argument_size or len(arguments)
+        pieces = [arguments[start : start + size] for start in range(0, len(arguments), size)]
+        brought = take_for_call(self._of_calls, part.call_id)
+        chunks += self._forms.call(part, pieces, {} if brought is None else brought.said)
+
+    def _data(self, part: DataPart, chunks: list[Chunk]) -> None:
+        """Writes a source or a file; marks of the host are left out."""
+        if part.mime_type == CITATION_MIME_TYPE:
+            source = source_chunk(part)
+            if source is not None:
+                chunks += self._forms.source(source)
+                span = cited_span(source)
+                if span is not None and self._block is not None and self._block[0] == TEXT:
+                    self._cited.append(span)
+        elif not is_mark(part.mime_type):
+            self._leave(chunks)
+            chunks += self._forms.file(part)
+
+    def _nothing(self, _output: Unmapped, _chunks: list[Chunk]) -> None:
+        """Writes nothing: what no part holds has no place here either."""
+
+    def _finish(self, finish: Finish, chunks: list[Chunk]) -> None:
+        self._leave(chunks)
+        chunks += self._forms.end(finish)
+        self._finished = True
+
+    def _enter(self, kind: str, block_id: str, chunks: list[Chunk]) -> None:
+        if self._block != (kind, block_id):
+            self._leave(chunks)
+            self._block = kind, block_id
+            chunks += self._forms.open(kind, block_id)
+
+    def _say(self, piece: str, chunks: list[Chunk]) -> None:
+        if self._block is not None:
+            if self._block[0] == REASONING:
+                self._pieces.append(piece)
+            chunks += self._forms.delta(*self._block, piece)
+
+    def _leave(self, chunks: list[Chunk], said: Metadata = {}) -> None:  # noqa: B006 - nobody changes it
+        """Closes the block that is open."""
+        if self._block is not None:
+            chunks += self._forms.close(*self._block, said, self._cited)
+        self._block, self._pieces, self._cited = None, [], []
+
+
+_WRITERS: Final[dict[type[Any], Callable[[ChunkWriter, Any, list[Chunk]], None]]] = {
+    TextPart: ChunkWriter._text,
+    ThinkingPart: ChunkWriter._thinking,
+    ToolCallPart: ChunkWriter._call,
+    DataPart: ChunkWriter._data,
+    Unmapped: ChunkWriter._nothing,
+    Finish: ChunkWriter._finish,
+}
+"""What each output becomes."""
+
+
+# ---- chunks ----
+# Chunks that several streams write in the same form.
+
+_OF_EVERY_CLIENT: Final = frozenset({"headers"})
+"""What no person has asked for: the client of version 5 sends its own headers in every body."""
+
+
+def start_block(kind: str, block_id: str) -> list[Chunk]:
+    """A block opens: since version 5."""
+    return [{"type": f"{kind}-start", "id": block_id}]
+
+
+def delta(name: str, kind: str, block_id: str, piece: str) -> list[Chunk]:
+    """A piece of a block, in the field of that name."""
+    return [{"type": f"{kind}-delta", "id": block_id, name: piece}]
+
+
+def whole_text(name: str, block_id: str, text: str, said: Metadata) -> list[Chunk]:
+    """A text at once, with what providers say beside it from the beginning."""
+    start = {"type": "text-start", "id": block_id, **beside(said)}
+    return [start, *delta(name, "text", block_id, text), {"type": "text-end", "id": block_id}]
+
+
+def end_block(kind: str, block_id: str, said: Metadata, _cited: Sequence[Chunk] = ()) -> list[Chunk]:
+    """A block ends, with what providers say beside it."""
+    return [{"type": f"{kind}-end", "id": block_id, **beside(said)}]
+
+
+def streamed_input(part: ToolCallPart, pieces: Sequence[str]) -> list[Chunk]:
+    """The input of a call as it streams; the call itself follows."""
+    return [
+        {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
+        *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
+        {"type": "tool-input-end", "id": part.call_id},
+    ]
+
+
+def beside(said: Metadata) -> Chunk:
+    """The field for what providers say; none where they say nothing."""
+    return {"providerMetadata": dict(said)} if said else {}
+
+
+def warnings(asked: InboundRequest) -> list[Chunk]:
+    """The parts of a request that have no place; the provider never sees them."""
+    missed = [place for place in asked.unmapped if place not in _OF_EVERY_CLIENT]
+    return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]
+
+
+def error_body(_status: int, message: str) -> Chunk:
+    """The JSON of an HTTP error; the SDK has no form of its own for it."""
+    return {"error": {"message": message}}
+
+
+def no_document(_chunks: Sequence[Chunk]) -> NoReturn:
+    """Refuses to write an answer in one piece.
+
+    Raises:
+        AdapterUsageError: Always: a stream of the SDK is a stream.
+    """
+    raise AdapterUsageError("a stream of the AI SDK has no document in its place")
+
+
+# ---- written usage ----
+# Writes usage in the form of `streamText` since version 6, with the field names of version 5 beside it.
+
+
+def written_usage(usage: Usage) -> Chunk:
+    """The tokens as an object; unknown numbers are left out."""
+    cached, written, reasoned = usage.cached_tokens, usage.cache_write_tokens, usage.reasoning_tokens
+    return known(
+        inputTokens=usage.input_tokens,
+        inputTokenDetails=known(
+            noCacheTokens=rest_of(usage.input_tokens, cached, written),
+            cacheReadTokens=cached,
+            cacheWriteTokens=written,
+        ),
+        outputTokens=usage.output_tokens,
+        outputTokenDetails=known(textTokens=rest_of(usage.output_tokens, reasoned), reasoningTokens=reasoned),
+        totalTokens=usage.total_tokens,
+        reasoningTokens=reasoned,
+        cachedInputTokens=cached,
+    )
+
+
+def rest_of(total: int | None, *parts: int | None) -> int | None:
+    """The rest of a total; unknown if the total or all its parts are unknown."""
+    given = [part for part in parts if part is not None]
+    return None if total is None or not given else max(total - sum(given), 0)
+
+
+def known(**fields: object) -> Chunk:
+    """The fields that have a value: JSON has no undefined."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+# ---- write data stream ----
+# Writes the data stream of version 4: lines of a code and a JSON value.
+#
+# It names and closes no block, and of what providers say it has a place for the signatures of Anthropic's models
+# alone.
+
+
+def _start(_asked: InboundRequest, reply: Reply) -> list[Chunk]:
+    return [{"type": "step-start", "messageId": f"msg-{reply.identity}"}]
+
+
+def _open(_kind: str, _block_id: str) -> list[Chunk]:
+    return []
+
+
+def _delta(kind: str, _block_id: str, piece: str) -> list[Chunk]:
+    return [{"type": REASONING if kind == REASONING else "text-delta", "textDelta": piece}]
+
+
+def _close(_kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:
+    own = dict(said.get(SIGNING_PROVIDER, {}))
+    signature, data = identifier(own, ("signature",)), identifier(own, ("redactedData",))
+    if data is not None:
+        return [{"type": "redacted-reasoning", "data": data}]
+    return [] if signature is None else [{"type": "reasoning-signature", "signature": signature}]
+
+
+def _summary(_block_id: str, _text: str, _said: Metadata) -> list[Chunk]:
+    return []
+
+
+def _call(part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:
+    call = {"toolCallId": part.call_id, "toolName": part.name}
+    return [
+        {"type": "tool-call-streaming-start", **call},
+        *({"type": "tool-call-delta", "toolCallId": part.call_id, "argsTextDelta": piece} for piece in pieces),
+        {"type": "tool-call", **call, "args": part.input},
+    ]
+
+
+def _source(source: Chunk) -> list[Chunk]:
+    return [{"type": "source", "source": {name: value for name, value in source.items() if name != "type"}}]
+
+
+def _file(part: DataPart) -> list[Chunk]:
+    return [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}]
+
+
+def _end(finish: Finish) -> list[Chunk]:
+    usage = finish.usage or Usage()
+    end = {
+        "finishReason": "unknown" if finish.reason is None else finish.reason.unified.value,
+        "usage": {"promptTokens": usage.input_tokens, "completionTokens": usage.output_tokens},
+    }
+    failed = [] if finish.error is None else [{"type": "error", "error": error_text(finish.error)}]
+    return [*failed, {"type": "step-finish", **end, "isContinued": False}, {"type": "finish", **end}]
+
+
+_FORMS: Final = ChunkForms(
+    start=_start,
+    open=_open,
+    delta=_delta,
+    close=_close,
+    summary=_summary,
+    call=_call,
+    source=_source,
+    file=_file,
+    end=_end,
+)
+
+WRITE_DATA_STREAM: Final = ResponseWriterSpec(
+    open=partial(ChunkWriter, _FORMS),
+    frame=write_line,
+    document=no_document,
+    error=error_body,
+    content_type="text/plain; charset=utf-8",
+)
+
+
+# ---- write full stream ----
+# Writes `fullStream` of `streamText` as version 6 has it: chunks as objects, on a wire as lines of JSON.
+
+
+def _write_full_stream_start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
+    return [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}]
+
+
+def _write_full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+    call = {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": part.input}
+    return [*streamed_input(part, pieces), {**call, **beside(said)}]
+
+
+def _write_full_stream_file(part: DataPart) -> list[Chunk]:
+    return [{"type": "file", "file": {"base64": b64encode(part.data).decode(), "mediaType": part.mime_type}}]
+
+
+def _write_full_stream_end(finish: Finish) -> list[Chunk]:
+    reason = finish.reason
+    reasons = known(finishReason=reason and reason.unified.value, rawFinishReason=reason and reason.raw)
+    usage = written_usage(finish.usage or Usage())
+    response = known(id=finish.response_id, modelId=finish.model)
+    failed = [] if finish.error is None else [{"type": "error", "error": error_value(finish.error)}]
+    step = {"type": "finish-step", **reasons, "usage": usage, "response": response}
+    return [
+        *failed,
+        {**step, **beside(finish.provider_metadata)},
+        {"type": "finish", **reasons, "totalUsage": usage},
+    ]
+
+
+_WRITE_FULL_STREAM_FORMS: Final = ChunkForms(
+    start=_write_full_stream_start,
+    open=start_block,
+    delta=partial(delta, "text"),
+    close=end_block,
+    summary=partial(whole_text, "text"),
+    call=_write_full_stream_call,
+    source=lambda source: [source],
+    file=_write_full_stream_file,
+    end=_write_full_stream_end,
+)
+
+WRITE_FULL_STREAM: Final = ResponseWriterSpec(
+    open=partial(ChunkWriter, _WRITE_FULL_STREAM_FORMS),
+    frame=lambda chunk: dumps(chunk) + b"\n",
+    document=no_document,
+    error=error_body,
+    content_type="application/x-ndjson",
+)
+
+
+# ---- write ui stream ----
+# Writes the UI message stream of versions 5 to 7: server-sent events for browsers.
+#
+# Version 6.0.50 refuses fields that it does not know, so only documented ones are written. The protocol has one place
+# for what an application says of the whole message, `messageMetadata`; the tokens stand there.
+
+_ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
+
+
+def _write_ui_stream_start(_asked: InboundRequest, _reply: Reply) -> list[Chunk]:
+    return [{"type": "start"}, {"type": "start-step"}]
+
+
+def _write_ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+    call = {"toolCallId": part.call_id, "toolName": part.name}
+    return [
+        {"type": "tool-input-start", **call},
+        *({"type": "tool-input-delta", "toolCallId": part.call_id, "inputTextDelta": piece} for piece in pieces),
+        {"type": "tool-input-available", **call, "input": part.input, **beside(said)},
+    ]
+
+
+def _write_ui_stream_source(source: Chunk) -> list[Chunk]:
+    kind = {"url": "source-url", "document": "source-document"}[source["sourceType"]]
+    others = {name: value for name, value in source.items() if name not in {"type", "sourceType", "id"}}
+    return [{"type": kind, "sourceId": source["id"], **others}]
+
+
+def _write_ui_stream_file(part: DataPart) -> list[Chunk]:
+    """A file, or the `data-NAME` chunk that a part of that media type came from."""
+    if (data := data_chunk(part)) is not None:
+        return [data]
+    if part.mime_type == URI_LIST and _ADDRESS.fullmatch(part.data):
+        return [{"type": "file", "url": part.data.decode(), "mediaType": part.mime_type}]
+    media_type = part.mime_type.partition(";")[0]
+    return [{"type": "file", "url": data_url(part.data, media_type), "mediaType": part.mime_type}]
+
+
+def _write_ui_stream_end(finish: Finish) -> list[Chunk]:
+    failed = [] if finish.error is None else [{"type": "error", "errorText": error_text(finish.error)}]
+    usage = None if finish.usage is None else {"totalUsage": written_usage(finish.usage)}
+    said = known(finishReason=finish.reason and finish.reason.unified.value, messageMetadata=usage)
+    return [*failed, {"type": "finish-step"}, {"type": "finish", **said}]
+
+
+_WRITE_UI_STREAM_FORMS: Final = ChunkForms(
+    start=_write_ui_stream_start,
+    open=start_block,
+    delta=partial(delta, "delta"),
+    close=end_block,
+    summary=partial(whole_text, "delta"),
+    call=_write_ui_stream_call,
+    source=_write_ui_stream_source,
+    file=_write_ui_stream_file,
+    end=_write_ui_stream_end,
+)
+
+WRITE_UI_STREAM: Final = ResponseWriterSpec(
+    open=partial(ChunkWriter, _WRITE_UI_STREAM_FORMS),
+    frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
+    document=no_document,
+    error=error_body,
+    end_of_stream=b"data: [DONE]\n\n",
+)
