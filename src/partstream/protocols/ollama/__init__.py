@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import JSON_LINES, Protocol, loaded
+from partstream.protocols.protocol import JSON_LINES, Protocol, ServerProtocol, loaded
 
-__all__ = ["PROTOCOL"]
-
+# ---- ollama ----
 
 PROTOCOL: Final = Protocol(
     name="ollama",
@@ -22,4 +21,18 @@ PROTOCOL: Final = Protocol(
     title="Ollama",
     spoken_at=loaded("partstream.protocols.ollama.servers", "SPOKEN_AT"),
     says="Ollama's native `/api/chat`",
+)
+
+
+# ---- servers ----
+# The known servers that speak Ollama's own wire; source: docs/wires/ollama.md.
+
+SPOKEN_AT: Final = (
+    ServerProtocol(
+        "ollama",
+        "http://localhost:11434/api",
+        is_complete=True,
+        reason="",
+        source="docs/wires/ollama.md; ollama server/routes.go, api/types.go; recordings of Ollama",
+    ),
 )
