@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from partstream.errors import LanguageModelErrorCode, UpstreamHTTPError
-from partstream.protocols.ollama.errors import ERRORS
+from partstream.protocols.ollama.read_response import ERRORS
 from partstream.upstreams.http_errors import http_error
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.ollama.carried_items import CONTENT, THINKING, joined_items
+from partstream.protocols.ollama.read_response import CONTENT, THINKING, joined_items
 from partstream.protocols.options import call_arguments
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.rules import ConversationRules
-from partstream.protocols.ollama.errors import ERRORS
 from partstream.protocols.ollama.messages import messages_of
-from partstream.protocols.ollama.optional_fields import LEAVE_OUT
 from partstream.protocols.ollama.options import NUM_CTX, NUM_PREDICT, read_options
+from partstream.protocols.ollama.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.ollama.thinking_levels import think_for
 from partstream.protocols.ollama.window import choose_window, complete_settings

@@ -15,7 +15,7 @@ from partstream.errors import AdapterUsageError, UpstreamFailureError, UpstreamH
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
-from partstream.protocols.ollama.ending import DURATIONS, METADATA
+from partstream.protocols.ollama.read_response import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import ResponseWriterSpec
