@@ -35,7 +35,7 @@ from partstream.protocols.chat_completions.models import (
     ReasoningBack,
 )
 from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
-from partstream.protocols.ollama.settings import OllamaSettings
+from partstream.protocols.ollama.models import OllamaSettings
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.protocol import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration

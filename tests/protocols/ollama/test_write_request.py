@@ -13,8 +13,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.reasoning import ORIGIN as ORIGIN_KEY
 from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.ollama.settings import OWN_SETTINGS, OllamaSettings
-from partstream.protocols.ollama.window import CAREFUL_WINDOW, choose_window
+from partstream.protocols.ollama.models import CAREFUL_WINDOW, OWN_SETTINGS, OllamaSettings, choose_window
 from partstream.protocols.ollama.write_request import WRITE_REQUEST
 from partstream.protocols.schemas import tool_schema
 from partstream.settings.errors import ConfigurationError

@@ -13,7 +13,7 @@ from partstream.messages import RequestOptions, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.protocols.ollama.asked_messages import read_messages
 from partstream.protocols.ollama.asked_tools import read_tools
-from partstream.protocols.ollama.options import NUM_CTX
+from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.read_request import Counts, checked, not_default, optional_text
 from partstream.protocols.serve import RequestReaderSpec
 

@@ -25,7 +25,7 @@ from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import DataPart, ToolCallPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
-from partstream.protocols.ollama.thinking_levels import HIGHEST
+from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (

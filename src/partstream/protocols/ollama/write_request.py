@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.rules import ConversationRules
 from partstream.protocols.ollama.messages import messages_of
-from partstream.protocols.ollama.options import NUM_CTX, NUM_PREDICT, read_options
+from partstream.protocols.ollama.models import (
+    NUM_CTX,
+    NUM_PREDICT,
+    OllamaSettings,
+    choose_window,
+    complete_settings,
+    read_options,
+    think_for,
+)
 from partstream.protocols.ollama.read_response import ERRORS, LEAVE_OUT
-from partstream.protocols.ollama.settings import OllamaSettings
-from partstream.protocols.ollama.thinking_levels import think_for
-from partstream.protocols.ollama.window import choose_window, complete_settings
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.schemas import tool_schema

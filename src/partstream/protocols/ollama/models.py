@@ -1,0 +1,267 @@
+"""The settings of requests that only Ollama has a place for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from partstream.protocols.protocol import ChosenWindow, OwnSettings, WindowSource
+from partstream.settings.checks import shortened
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import BOOLEAN, text, whole
+from partstream.settings.row import Setting
+
+if TYPE_CHECKING:
+    from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.settings import RequestSettings
+    from partstream.protocols.known_servers import KnownServer
+    from partstream.provider import LanguageModelChatInformation
+
+
+# ---- settings ----
+
+_DURATION: Final = re.compile(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+")
+"""Seconds, or what Go calls a duration."""
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaSettings:
+    """The request settings of Ollama alone.
+
+    Attributes:
+        num_ctx: The context window in tokens that models are loaded with: 0 leaves it to the server; None for what is
+            known of the model.
+        keep_alive: How long a model stays loaded behind an answer: seconds or a duration; None for the server's.
+        truncate: Whether the server cuts a conversation that is too long.
+        shift: Whether the server forgets the beginning when the window fills during an answer.
+    """
+
+    num_ctx: int | None = None
+    keep_alive: str | None = None
+    truncate: bool = False
+    shift: bool = False
+
+
+def _duration(value: str, where: str) -> str:
+    if _DURATION.fullmatch(value) is None:
+        raise ConfigurationError(where, shortened(value), "seconds such as `600`, a duration such as `10m`, or `-1`")
+    return value
+
+
+OWN_SETTINGS: Final = OwnSettings(
+    OllamaSettings,
+    (
+        Setting(
+            "numCtx",
+            whole(0),
+            "The context window in tokens that Ollama loads models with, and that is advertised; another number than "
+            "the last one loads the model again; 0 leaves it to the server",
+            otherwise="that of the Modelfile, else that of the loaded model, else 32,768",
+        ),
+        Setting(
+            "keepAlive",
+            text(_duration),
+            "How long Ollama keeps a model loaded behind an answer: `10m`, seconds, or `-1` for ever",
+            otherwise="5 minutes, or what the server is started with",
+        ),
+        Setting(
+            "truncate",
+            BOOLEAN,
+            "Whether Ollama leaves out messages of a conversation that is too long, without a word, in place of an "
+            "error",
+            default=False,
+        ),
+        Setting(
+            "shift",
+            BOOLEAN,
+            "Whether Ollama forgets the beginning of the conversation when the window fills during an answer, in place "
+            "of ending the answer",
+            default=False,
+        ),
+    ),
+)
+
+
+# ---- window ----
+# Chooses the context window that requests load a model with (docs/wires/ollama.md#context-window).
+#
+# A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens.
+# So every request says the window, and the same number is advertised.
+
+CAREFUL_WINDOW: Final = 32_768
+"""Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
+SMALLEST_WINDOW: Final = 4_096
+"""Tokens that a server chooses which has little memory: nobody says otherwise where requests set no window."""
+
+_ADVERTISED: Final = "maxContextWindowTokens"
+
+
+def choose_window(settings: RequestSettings) -> ChosenWindow:
+    """The window that requests to a model set, never more than it was trained for.
+
+    What a person set comes first, then the window of the Modelfile or of the loaded model.
+
+    Args:
+        settings: How requests to the model are written, with what is known of the model.
+    """
+    own, known = settings.own_settings(OllamaSettings), settings.capabilities
+    if own.num_ctx:
+        chosen = ChosenWindow(own.num_ctx, WindowSource.CONFIGURED, "numCtx")
+    elif known.loaded_window is not None:
+        return ChosenWindow(known.loaded_window, WindowSource.LOADED, "")
+    elif own.num_ctx == 0:
+        chosen = ChosenWindow(SMALLEST_WINDOW, WindowSource.ASSUMED, "the least that a server chooses")
+    else:
+        chosen = ChosenWindow(CAREFUL_WINDOW, WindowSource.ASSUMED, "numCtx")
+    if known.trained_window is not None and known.trained_window < chosen.tokens:
+        return replace(chosen, tokens=known.trained_window)
+    return chosen
+
+
+def complete_settings(
+    settings: RequestSettings, _base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None
+) -> RequestSettings:
+    """The settings with the window that was advertised for the model, unless a person leaves it to the server."""
+    own = settings.own_settings(OllamaSettings)
+    if own.num_ctx == 0:
+        return settings
+    advertised = model.extra.get(_ADVERTISED)
+    window = (
+        settings.capabilities.context_window
+        or own.num_ctx
+        or (advertised if type(advertised) is int and advertised > 0 else None)
+        or model.max_input_tokens + model.max_output_tokens
+    )
+    return replace(settings, own=replace(own, num_ctx=window))
+
+
+# ---- thinking levels ----
+# How much a model is asked to think: the field `think` (docs/wires/ollama.md#thinking).
+
+HIGHEST: Final = "max"
+"""Newer than the other words: servers that predate it are asked again with the next lower one."""
+_NONE: Final = "none"
+
+_THINK: Final[Mapping[str, bool | str]] = {
+    _NONE: False,
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": HIGHEST,
+    "max": HIGHEST,
+}
+"""The value of `think` for a reasoning effort."""
+
+_ALWAYS_THINKS: Final = re.compile(r"(?:^|[/:-])gpt-?oss", re.IGNORECASE)
+"""Models that no boolean switches off, where nothing but their name is known."""
+
+
+def think_for(effort: str, model_id: str, known: ModelCapabilities) -> bool | str | None:
+    """The value of `think`; None where none is sent: a model that does not think refuses the field.
+
+    Args:
+        effort: The reasoning effort.
+        model_id: The model.
+        known: What is known of it.
+    """
+    if not known.reasoning:
+        return None
+    think = _THINK.get(effort.lower())
+    if isinstance(think, bool) and _cannot_stop(model_id, known):
+        return "low"
+    return think
+
+
+def _cannot_stop(model_id: str, known: ModelCapabilities) -> bool:
+    efforts = known.reasoning_efforts
+    return (efforts is not None and _NONE not in efforts) or _ALWAYS_THINKS.search(model_id) is not None
+
+
+# ---- options ----
+# What a caller chose, under whatever name, as fields of a body and its `options` (docs/wires/ollama.md#requests).
+
+_Wire: TypeAlias = dict[str, Any]
+
+NUM_CTX: Final = "num_ctx"
+NUM_PREDICT: Final = "num_predict"
+_EFFORT: Final = "effort"
+_FORMAT: Final = "format"
+_OPTIONS: Final = "options"
+
+MODEL_OPTIONS: Final = frozenset(
+    {NUM_CTX, NUM_PREDICT, "num_keep", "seed", "temperature", "top_k", "top_p", "min_p", "typical_p", "stop"}
+    | {"repeat_last_n", "repeat_penalty", "presence_penalty", "frequency_penalty", "mirostat", "mirostat_tau"}
+    | {"mirostat_eta", "penalize_newline", "num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "numa"}
+    | {"tfs_z", "low_vram", "vocab_only", "use_mlock", "draft_num_predict"}
+)
+"""The fields of `options`; what is none of them is a field of the body itself."""
+
+_NAMES: Final = {
+    **dict.fromkeys(
+        ("maxTokens", "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"), NUM_PREDICT
+    ),
+    "reasoning_effort": _EFFORT,
+    "reasoningEffort": _EFFORT,
+    "topP": "top_p",
+    "topK": "top_k",
+    "minP": "min_p",
+    "presencePenalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+    "stopSequences": "stop",
+    "stop_sequences": "stop",
+    "responseFormat": _FORMAT,
+    "response_format": _FORMAT,
+    "keepAlive": "keep_alive",
+}
+"""Options in the words of other protocols and SDKs; all others are sent as they are."""
+
+_NOT_OPTIONS: Final = frozenset(
+    {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store", "parallel_tool_calls"}
+    | {"prompt", "input", "instructions", "previous_response_id"}
+)
+"""Fields that no option of a caller replaces, and fields of other wires that mean nothing here."""
+
+
+class ChosenOptions(NamedTuple):
+    """What was chosen.
+
+    Attributes:
+        fields: Fields of the body.
+        options: Fields of `options` in the body.
+        effort: The reasoning effort, or None.
+    """
+
+    fields: _Wire
+    options: _Wire
+    effort: str | None
+
+
+def read_options(given: Mapping[str, Any]) -> ChosenOptions:
+    """Reads the options of a request."""
+    named = {_NAMES.get(name, name): value for name, value in given.items() if name not in _NOT_OPTIONS}
+    effort = named.pop(_EFFORT, None)
+    reasoning = named.get("reasoning")
+    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
+        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
+    nested = named.pop(_OPTIONS, None)
+    options = dict(nested) if isinstance(nested, Mapping) else {}
+    options |= {name: value for name, value in named.items() if name in MODEL_OPTIONS}
+    fields = {name: value for name, value in named.items() if name not in MODEL_OPTIONS}
+    if _FORMAT in fields:
+        fields[_FORMAT] = _format(fields[_FORMAT])
+    if isinstance(options.get("stop"), str):
+        options["stop"] = [options["stop"]]
+    return ChosenOptions(fields, options, effort if isinstance(effort, str) and effort else None)
+
+
+def _format(value: Any) -> Any:
+    """`"json"` or a JSON Schema, also of the objects in which Chat Completions says them."""
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if kind == "json_object":
+        return "json"
+    if kind == "json_schema" and isinstance(wrapped := value.get("json_schema"), Mapping):
+        return wrapped.get("schema", value)
+    return value
