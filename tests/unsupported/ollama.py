@@ -11,9 +11,8 @@ from partstream.messages import ToolMode
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ollama.models import NUM_CTX, read_options
-from partstream.protocols.ollama.read_request import read_think
+from partstream.protocols.ollama.serve import is_picture, read_think
 from partstream.protocols.ollama.write_request import words_for
-from partstream.protocols.ollama.write_response import is_picture
 from partstream.protocols.schemas import tool_schema
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported.common import (

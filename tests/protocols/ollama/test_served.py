@@ -11,10 +11,8 @@ from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, Th
 from partstream.errors import InvalidRequestError, UpstreamFailureError
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.ollama.read_request import READ_REQUEST
-from partstream.protocols.ollama.write_response import WRITE_RESPONSE
+from partstream.protocols.ollama.serve import READ_REQUEST, WRITE_RESPONSE, rfc3339
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.timestamps import rfc3339
 from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.vendors.ollama import VENDOR
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
