@@ -14,8 +14,8 @@ from partstream.conversation.settings import RequestSettings, ToolImages
 from partstream.conversation.state_marker import Origin
 from partstream.outputs import InboundRequest
 from partstream.protocols.ag_ui.answers import NOT_RUN
-from partstream.protocols.ag_ui.interrupts import resume_entries
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
+from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.ag_ui.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question

@@ -19,8 +19,8 @@ from partstream.conversation.turns import Attachment, Call, Reasoning, Text, Tur
 from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.protocols.ag_ui.answers import Answer
 from partstream.protocols.ag_ui.content import content_of, result_content_of
-from partstream.protocols.ag_ui.interrupts import resume_entries
 from partstream.protocols.ag_ui.message_ids import with_ids
+from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.read_response import identifier, objects
 
 if TYPE_CHECKING:

@@ -19,14 +19,18 @@ from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unm
 from partstream.parts import text_part
 from partstream.protocols.ag_ui.carried_items import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID
 from partstream.protocols.ag_ui.carrying import Carrying
-from partstream.protocols.ag_ui.custom_interrupts import ON_INTERRUPT, interrupt_of
 from partstream.protocols.ag_ui.ending import CANCELLED, INTERRUPT, Ending
 from partstream.protocols.ag_ui.errors import ERRORS, failure_of
-from partstream.protocols.ag_ui.interrupts import interrupted_fields, question
-from partstream.protocols.ag_ui.last_words import LastWords
-from partstream.protocols.ag_ui.steps import Steps
-from partstream.protocols.ag_ui.thinking import Thinking
-from partstream.protocols.ag_ui.tool_calls import ToolCalls
+from partstream.protocols.ag_ui.tool_calls import (
+    ON_INTERRUPT,
+    LastWords,
+    Steps,
+    Thinking,
+    ToolCalls,
+    interrupt_of,
+    interrupted_fields,
+    question,
+)
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,

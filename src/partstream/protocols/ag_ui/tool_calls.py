@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.errors import ToolArgumentsError
-from partstream.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line
-from partstream.outputs import Unmapped
-from partstream.parts import tool_call_part
-from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID
-from partstream.protocols.read_response import identifier, mapping, objects, read_arguments, text
+from partstream.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
+from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.parts import thinking_part, tool_call_part
+from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
+from partstream.protocols.read_response import Wire, identifier, mapping, objects, read_arguments, text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
-    from partstream.outputs import StreamOutput
+    from partstream.outputs import StreamOptions
     from partstream.protocols.ag_ui.carrying import Carrying
-    from partstream.protocols.ag_ui.last_words import LastWords
-    from partstream.protocols.ag_ui.steps import Steps
-    from partstream.protocols.ag_ui.thinking import Thinking
-    from partstream.protocols.read_response import Wire
 
-__all__ = ["ToolCalls"]
+
+# ---- tool calls ----
 
 _MOST_NESTED: Final = 65_536
 """The most characters of a result that are read as JSON, to count what is in it."""
@@ -273,3 +270,378 @@ def _json(value: Any) -> str:
         return dumps(value).decode()
     except (TypeError, ValueError, RecursionError):
         return str(type(value).__name__)
+
+
+# ---- custom interrupts ----
+# Interrupts as servers say them that have no outcome for them: as a custom event before the end of the run.
+#
+# LangGraph's server does so unless it is told otherwise: `{"type": "CUSTOM", "name": "on_interrupt", "value": TEXT,
+# "rawEvent": {"id"}}`, where the value is what the graph gave to `interrupt()`, as JSON text. It takes the reply as
+# an entry of `resume` all the same (ag-ui-langgraph 0.0.47). Its middleware for approvals gives `{"action_requests":
+# [{"name", "args"}]}` and wants `{"decisions": [{"type": "approve" | "reject"}]}` (langchain 1.4.7).
+
+ON_INTERRUPT: Final = "on_interrupt"
+_CUSTOM_INTERRUPTS_REASON: Final = "langgraph:interrupt"
+_NAMELESS: Final = "interrupt"
+_MESSAGES: Final = ("message", "question", "prompt", "description")
+"""The fields in which graphs say what they ask, the first that is there."""
+
+
+def interrupt_of(event: Wire) -> Wire:
+    """The interrupt that a custom event stands for, as an outcome would list it."""
+    value = _custom_interrupts_value(event.get("value"))
+    given = value if isinstance(value, dict) else {}
+    fields = {
+        "id": identifier(event.get("rawEvent"), "id") or _NAMELESS,
+        "reason": identifier(given, "reason") or _CUSTOM_INTERRUPTS_REASON,
+        "message": value if isinstance(value, str) else None,
+        "toolCallId": identifier(given, "toolCallId") or identifier(given, "tool_call_id"),
+        "responseSchema": given.get("responseSchema") or given.get("response_schema"),
+        "metadata": {"langgraph": {"raw": value}},
+    }
+    return {name: one for name, one in fields.items() if one is not None}
+
+
+def actions_of(interrupt: Wire) -> list[InnerCall]:
+    """The calls that a middleware for approvals asks about; none for every other interrupt."""
+    requests = objects(_raw(interrupt), "action_requests")
+    return [InnerCall("", text(one, "name"), mapping(one, "args")) for one in requests]
+
+
+def message_of(interrupt: Wire) -> str | None:
+    """What a graph asks in a value of its own: a field that says it, else the whole value as JSON."""
+    raw = _raw(interrupt)
+    if not isinstance(raw, dict) or not raw or actions_of(interrupt):
+        return None
+    said = next((identifier(raw, name) for name in _MESSAGES if identifier(raw, name)), None)
+    if said is not None:
+        return said
+    try:
+        return f"```json\n{dumps(raw).decode()}\n```"
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def decisions(count: int, reply: str, *, is_yes: bool) -> Mapping[str, Any]:
+    """What a middleware for approvals wants: a decision for each of its calls."""
+    one: dict[str, str] = {"type": "approve"} if is_yes else {"type": "reject", "message": reply}
+    return {"decisions": [dict(one) for _ in range(count)]}
+
+
+def _raw(interrupt: Wire) -> Any:
+    """The value that a graph gave, which its server keeps in the metadata."""
+    return mapping(mapping(interrupt, "metadata"), "langgraph").get("raw")
+
+
+def _custom_interrupts_value(said: Any) -> Any:
+    if not isinstance(said, str) or nests_too_deeply(said):
+        return said
+    try:
+        value = loads(said)
+    except JSONDecodeError:
+        return said
+    return value if isinstance(value, dict | list) else said
+
+
+# ---- interrupts ----
+# What a run waits for, as a question to the person, and the person's reply as the answer that the agent wants.
+#
+# A provider has no dialog: the question becomes text, and the person's next message answers it. A text that is no
+# clear yes refuses, and is the reason (docs/wires/ai-sdk.md#approvals-and-interrupts).
+#
+# Source: docs.ag-ui.com, concepts/interrupts.
+
+_APPROVED: Final = "approved"
+_REASON: Final = "reason"
+_TOOL_CALL: Final = "tool_call"
+_CONFIRMATION: Final = "confirmation"
+_DECISIONS: Final = "decisions"
+"""How many calls a middleware for approvals asks about; beside the fields of the wire."""
+_MOST_DECISIONS: Final = 100
+_MOST_SCHEMA: Final = 4_000
+_MOST_NAMES: Final = 10
+_YES: Final = frozenset(
+    {"yes", "y", "yes please", "ok", "okay", "sure", "approve", "approved", "allow", "allowed", "go ahead", "do it"}
+)
+_CANCEL: Final = frozenset({"cancel", "abort", "never mind"})
+_HOW_TO_ALLOW: Final = "Reply *yes* to allow it. Any other reply refuses it."
+_HOW_TO_ALLOW_ALL: Final = "Reply *yes* to allow all of it. Any other reply refuses all."
+
+
+def question(interrupts: list[Wire], calls: ToolCalls) -> str:
+    """What a run asks, as Markdown."""
+    said = [_asked(one, calls) for one in interrupts]
+    wants = [_wants_approval(one) for one in interrupts]
+    if all(wants):
+        said.append(_HOW_TO_ALLOW if len(wants) == 1 else _HOW_TO_ALLOW_ALL)
+    else:
+        said += filter(None, (_how(one) for one in interrupts))
+    return "\n\n".join(said)
+
+
+def interrupted_fields(interrupts: list[Wire], thread_id: str | None) -> dict[str, Any]:
+    """What the answer to a run has to know of it: its thread, and each interrupt with the form of its answer."""
+    return {"threadId": thread_id, "interrupts": [_kept(one) for one in interrupts]}
+
+
+def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str, Any]]:
+    """The entries of `resume` that a reply of the person stands for: one an interrupt, as the contract demands."""
+    said = reply.strip()
+    word = said.strip(" .!\t\n").lower()
+    entries = []
+    for one in objects(interrupted, "interrupts"):
+        interrupt_id = text(one, "id")
+        if word in _CANCEL:
+            entries.append({"interruptId": interrupt_id, "status": "cancelled"})
+        else:
+            payload = _payload(one, said, word in _YES)
+            entries.append({"interruptId": interrupt_id, "status": "resolved", "payload": payload})
+    return entries
+
+
+# ---- the question ----
+
+
+def _asked(interrupt: Wire, calls: ToolCalls) -> str:
+    call = calls.shown(identifier(interrupt, "toolCallId"))
+    message = identifier(interrupt, "message") or message_of(interrupt)
+    wanted = actions_of(interrupt) or ([] if call is None else [call])
+    if not wanted:
+        return message or f"The agent waits for an answer: {identifier(interrupt, _REASON) or 'it gives no reason'}."
+    shown = "\n\n".join(map(wish, wanted))
+    return f"{message}\n\n{shown}" if message else shown
+
+
+def _how(interrupt: Wire) -> str:
+    """How to answer an interrupt: for one that wants more than words, what."""
+    if _wants_approval(interrupt):
+        return _HOW_TO_ALLOW
+    schema = mapping(interrupt, "responseSchema")
+    names = [f"`{name}`" for name in list(mapping(schema, "properties"))[:_MOST_NAMES]]
+    if len(names) > 1:
+        return f"Reply with a JSON object of {', '.join(names[:-1])} and {names[-1]}."
+    choices = schema.get("enum")
+    if isinstance(choices, list) and choices:
+        return f"Reply with one of {', '.join(f'`{one}`' for one in choices[:_MOST_NAMES])}."
+    return f"Reply with {names[0]}." if names else ""
+
+
+def _kept(interrupt: Wire) -> dict[str, Any]:
+    schema = mapping(interrupt, "responseSchema")
+    if schema and len(dumps(schema)) > _MOST_SCHEMA:
+        schema = {"type": schema.get("type")}
+    fields = {
+        "id": identifier(interrupt, "id"),
+        "toolCallId": identifier(interrupt, "toolCallId"),
+        _REASON: identifier(interrupt, _REASON),
+        "responseSchema": schema or None,
+        _DECISIONS: len(actions_of(interrupt)) or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+# ---- the answer ----
+
+
+def _wants_approval(interrupt: Mapping[str, Any]) -> bool:
+    schema = mapping(interrupt, "responseSchema")
+    if _DECISIONS in interrupt or actions_of(dict(interrupt)):
+        return True
+    if not schema:
+        return identifier(interrupt, _REASON) in {_TOOL_CALL, _CONFIRMATION}
+    return schema.get("type") == "boolean" or _APPROVED in mapping(schema, "properties")
+
+
+def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
+    schema = mapping(interrupt, "responseSchema")
+    if isinstance(count := interrupt.get(_DECISIONS), int):
+        return decisions(min(count, _MOST_DECISIONS), said, is_yes=is_yes)
+    if isinstance(value := _object_in(said), dict) and schema.get("type") == "object":
+        return value
+    if not _wants_approval(interrupt):
+        return _fitting(schema, said)
+    if schema.get("type") == "boolean" or (not schema and identifier(interrupt, _REASON) == _CONFIRMATION):
+        return is_yes
+    if is_yes:
+        return {_APPROVED: True}
+    properties = mapping(schema, "properties")
+    return {_APPROVED: False} | ({_REASON: said} if said and (not properties or _REASON in properties) else {})
+
+
+def _fitting(schema: Wire, said: str) -> Any:
+    """The reply in the form that a schema asks for; the text where it fits none."""
+    kind, properties = schema.get("type"), mapping(schema, "properties")
+    if kind in {"number", "integer", "array"} and (value := _object_in(said)) is not None:
+        return value
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return next((one for one in choices if str(one).lower() == said.lower()), said)
+    if kind == "object" and len(properties) == 1:
+        ((name, inner),) = properties.items()
+        return {name: _fitting(inner if isinstance(inner, dict) else {}, said)}
+    return said
+
+
+def _object_in(said: str) -> Any:
+    if nests_too_deeply(said):
+        return None
+    try:
+        return loads(said)
+    except JSONDecodeError:
+        return None
+
+
+# ---- last words ----
+# What an agent says that has streamed no text: its result, its snapshot of the conversation, or its sub-agent's
+# words.
+#
+# An answer without text and calls counts as none (docs/wires/ai-sdk.md#activity-of-agents), and not every agent
+# streams. Where a run ends with a tool's result, that is the answer; pydantic-ai gives an object as a call of
+# `final_result`.
+
+_OUTPUT_TOOL: Final = "final_result"
+"""The beginning of the names of the tools by which a model of pydantic-ai gives an output that is an object."""
+
+
+class LastWords:
+    """What one run says beside its text.
+
+    Attributes:
+        result: The return value of the run, or None.
+    """
+
+    __slots__ = ("_of_tool", "_snapshot", "result")
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self._of_tool: Any = None
+        self._snapshot = ""
+
+    def read_tool(self, call: InnerCall | None, content: Any) -> None:
+        """Takes the result of a call that the agent has run: the answer, if nothing follows."""
+        is_output = call is not None and call.name.startswith(_OUTPUT_TOOL)
+        self._of_tool = call.arguments if call is not None and is_output else content
+
+    def read_snapshot(self, event: Wire) -> None:
+        """Takes the whole conversation as the agent sees it: what it has said last is its answer."""
+        said: list[str] = []
+        for message in objects(event, "messages"):
+            role = identifier(message, "role")
+            if role in {"user", "tool"}:
+                said = []
+            elif role == "assistant" and (words := text(message, "content")):
+                said.append(words)
+        self._snapshot = "\n\n".join(said)
+
+    def words(self, of_sub_agent: str) -> str:
+        """The text to show of an answer that has none; empty where there is nothing."""
+        if said := _words_of(self.result):
+            return said
+        return self._snapshot or of_sub_agent or _words_of(self._of_tool)
+
+
+def _words_of(value: Any) -> str:
+    """A text as it is, any other value as a block of JSON; empty for what says nothing."""
+    if isinstance(value, str) or value in (None, {}, []):
+        return value.strip() if isinstance(value, str) else ""
+    try:
+        return f"```json\n{dumps(value).decode()}\n```"
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
+# ---- steps ----
+# Counts the requests that an agent has made of its model, as far as its events show them.
+
+
+class Steps:
+    """The steps of one run: whatever the model says behind results of tools is another request.
+
+    Attributes:
+        number: The number of the request that speaks now, from 1.
+    """
+
+    __slots__ = ("_is_over", "number")
+
+    def __init__(self) -> None:
+        self.number = 1
+        self._is_over = False
+
+    def speaks(self) -> None:
+        """The model says something."""
+        if self._is_over:
+            self._is_over = False
+            self.number += 1
+
+    def ended(self) -> None:
+        """A tool has returned: what follows is said by another request."""
+        self._is_over = True
+
+
+# ---- thinking ----
+# Reads the reasoning of a run: messages with an id, and the older thinking without one.
+#
+# AG-UI 1.0 dropped the names in THINKING; older packages still send them (docs/wires/ai-sdk.md#ag-ui-reasoning).
+
+_OLDER: Final = "thinking"
+"""The id of thinking that has none."""
+
+
+class Thinking:
+    """The reasoning of one run.
+
+    Args:
+        options: Whether it is shown.
+        carrying: Takes what goes back.
+    """
+
+    __slots__ = ("_carrying", "_last_id", "_said", "_shows", "_taken")
+
+    def __init__(self, options: StreamOptions, carrying: Carrying) -> None:
+        self._shows = options.thinking is not ThinkingMode.OFF
+        self._carrying = carrying
+        self._last_id: str | None = None
+        self._said: dict[str, list[str]] = {}  # of messages that are not closed
+        self._taken: set[str] = set()  # of messages whose item is out
+
+    def start(self, event: Wire, _outputs: list[StreamOutput]) -> None:
+        """Takes the beginning of a message."""
+        self._last_id = identifier(event, "messageId") or self._last_id
+
+    def content(self, event: Wire, outputs: list[StreamOutput]) -> None:
+        """Takes a piece of a message, also of one that nothing has opened."""
+        message_id = identifier(event, "messageId") or self._last_id
+        self._last_id = message_id
+        if piece := text(event, "delta"):
+            self._said.setdefault(message_id or _OLDER, []).append(piece)
+            self.show(piece, message_id, outputs)
+
+    def show(self, value: str, message_id: str | None, outputs: list[StreamOutput]) -> None:
+        """Emits a thought, of the model or about what the agent does."""
+        if self._shows:
+            outputs.append(thinking_part(value, message_id))
+
+    def encrypted(self, event: Wire, _outputs: list[StreamOutput]) -> bool:
+        """Takes the opaque value of a message; returns whether the message is one of reasoning."""
+        entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
+        if entity is None or value is None or entity in self._taken:
+            return False
+        if entity in self._said or entity == self._last_id:
+            self._close(entity, value)
+            return True
+        return False
+
+    def settle(self) -> None:
+        """Text or a call follows: what was thought is over, but for opaque values that come late."""
+        for message_id in [*self._said]:
+            self._close(message_id, None)
+
+    def _close(self, message_id: str, value: str | None) -> None:
+        said = "".join(self._said.pop(message_id, ()))
+        self._taken.add(message_id)
+        message = {"role": "reasoning", "id": message_id, "content": self._carrying.budget.take(said)}
+        self._carrying.add({MESSAGE: message | ({ENCRYPTED: value} if value else {})})
+
+    def late(self, entity: str, value: str) -> None:
+        """Carries the opaque value of a message that went out before, or that is no reasoning."""
+        self._carrying.add({ENTITY: entity, ENCRYPTED: value})
