@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Call, Reasoning, Text
-from partstream.protocols.ag_ui.carried_items import (
+from partstream.protocols.ag_ui.provider_state import (
     CALL,
     ENCRYPTED,
     ENTITY,

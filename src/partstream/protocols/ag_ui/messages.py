@@ -1,7 +1,7 @@
 """Writes turns as the messages of AG-UI, with what the agent has done by itself at its place.
 
 An agent has no other memory than these messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their results,
-which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.carried_items`). Where they are lost,
+which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.provider_state`). Where they are lost,
 the messages hold what VS Code knows, which is a conversation too. Every call is followed by its result.
 """
 
@@ -19,7 +19,7 @@ from partstream.conversation.turns import Attachment, Call, Reasoning, Text, Tur
 from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.protocols.ag_ui.answers import Answer
 from partstream.protocols.ag_ui.content import content_of, result_content_of
-from partstream.protocols.ag_ui.message_ids import with_ids
+from partstream.protocols.ag_ui.provider_state import with_ids
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.read_response import identifier, objects
 

@@ -15,14 +15,14 @@ from partstream.errors import ToolArgumentsError
 from partstream.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part, tool_call_part
-from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
+from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
 from partstream.protocols.read_response import Wire, identifier, mapping, objects, read_arguments, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from partstream.outputs import StreamOptions
-    from partstream.protocols.ag_ui.carrying import Carrying
+    from partstream.protocols.ag_ui.provider_state import Carrying
 
 
 # ---- tool calls ----

@@ -18,24 +18,21 @@ A call that waits for a person has the field `toolCallId` beside `call`: it is n
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.digest import canonical_json
+from partstream.conversation.reasoning import ITEMS
+from partstream.outputs import ThinkingMode
+from partstream.parts import thinking_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CALL",
-    "ENCRYPTED",
-    "ENTITY",
-    "INTERRUPTED",
-    "ITEM_TYPE",
-    "MESSAGE",
-    "MOST_CARRIED",
-    "PARENT",
-    "TOOL_CALL_ID",
-    "StateBudget",
-    "item_of",
-]
+    from partstream.outputs import StreamOptions, StreamOutput
+
+
+# ---- carried items ----
 
 ITEM_TYPE: Final = "ag-ui"
 MESSAGE: Final = "message"
@@ -71,3 +68,62 @@ class StateBudget:
 def item_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """An item of ours; fields of the value None are left out."""
     return {"type": ITEM_TYPE, **{name: value for name, value in fields.items() if value is not None}}
+
+
+# ---- carrying ----
+# Collects what goes back of one run, and hands it out at its place in the answer.
+
+
+class Carrying:
+    """The items of one run. An item goes out before the text behind it: its place is where it goes out.
+
+    Args:
+        options: Whether thinking is wanted, which carries the items.
+    """
+
+    __slots__ = ("_given", "_items", "_wanted", "budget")
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.budget = StateBudget()
+        self._wanted = options.thinking is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+        self._given = 0
+
+    def add(self, fields: Mapping[str, Any]) -> None:
+        """Takes the next item."""
+        if self._wanted:
+            self._items.append(item_of(fields))
+
+    def hand_out(self, outputs: list[StreamOutput]) -> None:
+        """Emits all items so far, if new ones have come."""
+        if len(self._items) > self._given:
+            self._given = len(self._items)
+            outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
+
+# ---- message ids ----
+# Gives messages their ids: those that the agent gave, else ids made of all that is said until there.
+#
+# A message has the same id in every request that brings the same conversation, so that agents which keep messages by
+# their ids know those they have seen.
+
+_SIZE: Final = 12
+
+
+def with_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, each with an id as its first field."""
+    digest = blake2b(digest_size=_SIZE)
+    named = []
+    for message in messages:
+        digest.update(canonical_json(message))
+        named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **_without_id(message)})
+    return named
+
+
+def digest_of(*values: object) -> str:
+    """A text that is the same for the same values."""
+    return blake2b(canonical_json({"values": list(values)}), digest_size=_SIZE).hexdigest()
+
+
+def _without_id(message: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name != "id"}
