@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.numbers import as_count
+from partstream.outputs import Outcome
 from partstream.protocols.errors import NO_REASON, ErrorBody, Errors, read_error_body
-from partstream.protocols.read_response import identifier
+from partstream.protocols.read_response import identifier, mapping
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.errors import UpstreamFailureError
     from partstream.protocols.read_response import Wire
 
-__all__ = ["ERRORS", "RUN_ERROR", "failure_of"]
+
+# ---- errors ----
 
 RUN_ERROR: Final = "RUN_ERROR"
 _MOST_REFUSED: Final = 5
@@ -37,3 +43,136 @@ ERRORS: Final = Errors(read_body=_read_body)
 def failure_of(event: Wire) -> UpstreamFailureError:
     """The failure that ends a run; its code is of nobody's list."""
     return ERRORS.failure(identifier(event, "message") or NO_REASON, identifier(event, "code"))
+
+
+# ---- usage ----
+# Tokens as AG-UI counts them: one entry a model, each count a whole or a named part of one.
+#
+# Source: `TokenUsage` of ag-ui-protocol 1.0: `inputTokens` and `outputTokens` are the wholes, `cachedInputTokens`,
+# `cacheWriteInputTokens` and `reasoningTokens` are parts of them.
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "totalTokens": "total_tokens",
+    "cachedInputTokens": "cached_tokens",
+    "cacheWriteInputTokens": "cache_write_tokens",
+    "reasoningTokens": "reasoning_tokens",
+}
+"""The counts by their names on the wire, each with the field of :class:`partstream.usage.Usage`."""
+
+
+def read_usage(value: object, requests: int) -> Usage | None:
+    """The tokens of a run; None where it reports none.
+
+    The entries cover all requests of the run. What fills the window of the model is the prompt of the last one, which
+    nobody tells: it is no smaller than the mean of all.
+
+    Args:
+        value: The field `usage`.
+        requests: How many requests the run made of its model.
+    """
+    counts: dict[str, int] = {}
+    for entry in _entries(value):
+        for name, field in _FIELDS.items():
+            if (count := as_count(entry.get(name))) is not None:
+                counts[field] = counts.get(field, 0) + count
+    if not counts:
+        return None
+    given, made = counts.get("input_tokens"), counts.get("output_tokens")
+    if given is not None and made is not None:
+        counts.setdefault("total_tokens", given + made)
+    context = None if given is None or requests < 2 else -(-given // requests)
+    return Usage(**counts, raw={"usage": value}, context_tokens=context)
+
+
+def model_of(value: object) -> str | None:
+    """The model that the entries name; None where they name none, or several."""
+    named = {identifier(entry, "model") for entry in _entries(value)} - {None}
+    return named.pop() if len(named) == 1 else None
+
+
+def written_usage(usage: Usage | None, model: str | None) -> dict[str, Any]:
+    """The field `usage` of the end of a run; no field where nothing is known."""
+    if usage is None:
+        return {}
+    counts = {name: getattr(usage, field) for name, field in _FIELDS.items()}
+    known = {name: count for name, count in counts.items() if count is not None}
+    return {"usage": [({"model": model} if model else {}) | known]} if known else {}
+
+
+def _entries(value: object) -> list[dict[str, Any]]:
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, dict)]
+
+
+# ---- ending ----
+# How a run ends, and what is known of it as a whole.
+
+SUCCESS: Final = "success"
+INTERRUPT: Final = "interrupt"
+CANCELLED: Final = "cancelled"
+
+OURS: Final = "partstream"
+"""The key of the metadata of a last event in which we say what no field of the wire says."""
+FINISH_REASON: Final = "finishReason"
+MODEL: Final = "model"
+IS_CUT: Final = "isCut"
+"""Whether a limit or a filter ended the answer."""
+
+
+class Ending:
+    """What one run says of itself.
+
+    Attributes:
+        thread_id: The conversation, or None.
+        run_id: The run, or None.
+        word: How the run ended in the wire's word; None before its end, and where it does not say.
+        usage: The reported tokens, or None.
+        model: The model, or None.
+    """
+
+    __slots__ = ("_is_cut", "_reason", "model", "run_id", "thread_id", "usage", "word")
+
+    def __init__(self) -> None:
+        self.thread_id: str | None = None
+        self.run_id: str | None = None
+        self.word: str | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+        self._reason: UnifiedFinishReason | None = None
+        self._is_cut = False
+
+    def begin(self, event: Wire) -> None:
+        """Takes the beginning of the run."""
+        self.thread_id = identifier(event, "threadId") or self.thread_id
+        self.run_id = identifier(event, "runId") or self.run_id
+
+    def read(self, event: Wire, requests: int) -> None:
+        """Takes the last event of the run, whichever it is.
+
+        Args:
+            event: The event.
+            requests: How many requests the run made of its model.
+        """
+        self.begin(event)
+        self.word = identifier(mapping(event, "outcome"), "type")
+        self.usage = read_usage(event.get("usage"), requests)
+        ours = mapping(mapping(event, "metadata"), OURS)
+        self.model = model_of(event.get("usage")) or identifier(ours, MODEL)
+        said = identifier(ours, FINISH_REASON)
+        self._reason = next((one for one in UnifiedFinishReason if one == said), None)
+        self._is_cut = ours.get(IS_CUT) is True or self.word == CANCELLED
+
+    @property
+    def outcome(self) -> Outcome:
+        """How a run ended that did not fail."""
+        return Outcome.INCOMPLETE if self._is_cut else Outcome.COMPLETED
+
+    def reason(self, *, has_calls: bool) -> FinishReason:
+        """Why a run ended that did not fail."""
+        if self._reason is not None:
+            return FinishReason(self._reason, self.word)
+        if self.word == CANCELLED:
+            return FinishReason(UnifiedFinishReason.OTHER, self.word)
+        return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_calls else UnifiedFinishReason.STOP, self.word)

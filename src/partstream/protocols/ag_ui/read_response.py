@@ -17,8 +17,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamPro
 from partstream.inner_activity import handover_line
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import text_part
-from partstream.protocols.ag_ui.ending import CANCELLED, INTERRUPT, Ending
-from partstream.protocols.ag_ui.errors import ERRORS, failure_of
+from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of
 from partstream.protocols.ag_ui.provider_state import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
     ON_INTERRUPT,

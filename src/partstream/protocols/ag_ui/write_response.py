@@ -14,10 +14,8 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.ag_ui.ending import FINISH_REASON, IS_CUT, MODEL, OURS, SUCCESS
-from partstream.protocols.ag_ui.errors import RUN_ERROR
+from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
-from partstream.protocols.ag_ui.usage import written_usage
 from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
