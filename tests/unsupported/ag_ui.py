@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.messages import ToolMode
 from partstream.parts import ToolCallPart
-from partstream.protocols.ag_ui.options import EFFORT, chosen_options
+from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
 from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ANSWERS,

@@ -15,7 +15,7 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest
 from partstream.protocols.ag_ui.asked_messages import read_context, read_messages
-from partstream.protocols.ag_ui.options import EFFORT, chosen_options
+from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
 from partstream.protocols.read_request import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.serve import RequestReaderSpec, model_in_path
 

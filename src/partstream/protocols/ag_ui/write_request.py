@@ -15,9 +15,8 @@ from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.rules import ConversationRules
 from partstream.protocols.ag_ui.errors import ERRORS
 from partstream.protocols.ag_ui.messages import conversation_of
-from partstream.protocols.ag_ui.options import forwarded_options
 from partstream.protocols.ag_ui.provider_state import digest_of
-from partstream.protocols.ag_ui.settings import AGUISettings, Thread
+from partstream.protocols.ag_ui.settings import AGUISettings, Thread, forwarded_options
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
