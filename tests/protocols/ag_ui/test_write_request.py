@@ -13,10 +13,9 @@ from partstream.conversation.reasoning import ITEMS, ORIGIN
 from partstream.conversation.settings import RequestSettings, ToolImages
 from partstream.conversation.state_marker import Origin
 from partstream.outputs import InboundRequest
-from partstream.protocols.ag_ui.answers import NOT_RUN
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ag_ui.tool_calls import resume_entries
-from partstream.protocols.ag_ui.write_request import WRITE_REQUEST
+from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.settings.errors import ConfigurationError

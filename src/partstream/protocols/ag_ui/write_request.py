@@ -8,25 +8,405 @@ Source: `RunAgentInput` of ag-ui-protocol 1.0.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from base64 import b64encode
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIdRule, IdForm
+from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
+from partstream.conversation.settings import ToolImages
+from partstream.conversation.spoken_turns import spoken_turns
+from partstream.conversation.texts import joined_texts
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
+from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.protocols.ag_ui.errors import ERRORS
-from partstream.protocols.ag_ui.messages import conversation_of
-from partstream.protocols.ag_ui.provider_state import digest_of
+from partstream.protocols.ag_ui.provider_state import (
+    CALL,
+    ENCRYPTED,
+    ENTITY,
+    INTERRUPTED,
+    ITEM_TYPE,
+    MESSAGE,
+    PARENT,
+    TOOL_CALL_ID,
+    digest_of,
+    with_ids,
+)
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread, forwarded_options
-from partstream.protocols.options import with_extra_fields
+from partstream.protocols.ag_ui.tool_calls import resume_entries
+from partstream.protocols.options import call_arguments, with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.read_response import identifier, mapping, objects
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.spoken_turns import MergedTurn
+    from partstream.conversation.turns import Result, ResultContent
     from partstream.messages import Tool
 
-__all__ = ["FORWARDED", "PROTOCOL_VERSION", "WRITE_REQUEST", "build_request"]
+
+# ---- answers ----
+# One answer of an agent as messages: what VS Code knows of it, and what the agent did besides, in their order.
+
+NOT_RUN: Final = "The result of this call is not known. Call the tool again if it is needed."
+"""The result of a call of the agent's own that has none in the conversation: servers refuse a call without a result."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """What the agent's model says in one go, and the results of its calls.
+
+    Attributes:
+        parent: The agent's id of the message, as far as a call names it.
+        thoughts: The messages of reasoning before it.
+        texts: What it says, in runs that something stands between.
+        calls: Its calls, by their ids.
+        results: The fields of their results, by the ids of the calls.
+    """
+
+    parent: str | None = None
+    thoughts: list[_Wire] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    calls: dict[str, _Wire] = field(default_factory=dict)
+    results: dict[str, _Wire] = field(default_factory=dict)
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self.texts or self.calls)
+
+
+class Answer:
+    """One answer of the conversation.
+
+    Args:
+        before: The answers before it: an agent may give the result of a call that it made before it asked a person.
+
+    Attributes:
+        asked: What the run waits for at its end, or None.
+    """
+
+    def __init__(self, before: Sequence[Answer]) -> None:
+        self.asked: Mapping[str, Any] | None = None
+        self._before = before
+        self._steps = [_Step()]
+        self._of_calls: dict[str, Mapping[str, Any]] = {}  # what items say of calls that VS Code knows
+        self._goes_on = False  # whether the next text continues the last one
+
+    def add(self, piece: Text | Call | Reasoning) -> None:
+        """Takes the next piece."""
+        match piece:
+            case Text():
+                self._text(piece.value)
+            case Call():
+                self._goes_on = False
+                self._call(piece)
+            case Reasoning(item) if item.get("type") == ITEM_TYPE:
+                self._item(item)
+
+    def give(self, call_id: str, result: _Wire) -> bool:
+        """Gives a call its result; returns whether the call is one of this answer."""
+        step = next((one for one in self._steps if call_id in one.calls), None)
+        if step is not None:
+            step.results[call_id] = result
+        return step is not None
+
+    def has_result(self, call_id: str) -> bool:
+        """Whether a call of this answer has its result."""
+        return any(call_id in one.results for one in self._steps)
+
+    def waits_for(self, call_id: str) -> bool:
+        """Whether a call of this answer still lacks its result."""
+        return any(call_id in one.calls and call_id not in one.results for one in self._steps)
+
+    def messages(self, waits: Collection[str | None]) -> list[_Wire]:
+        """The messages.
+
+        Args:
+            waits: The calls that wait for a reply which the same request brings: they have no result yet.
+        """
+        said: list[_Wire] = []
+        for step in self._steps:
+            said += step.thoughts
+            if step.is_begun:
+                text = joined_texts(step.texts)
+                message: _Wire = {"role": "assistant"} | ({"content": text} if text or not step.calls else {})
+                said.append(message | ({"toolCalls": list(step.calls.values())} if step.calls else {}))
+            for call_id in step.calls:
+                result = step.results.get(call_id)
+                if result is None and call_id not in waits:
+                    result = {"content": NOT_RUN}
+                if result is not None:
+                    said.append({"role": "tool", "toolCallId": call_id, **result})
+        return said
+
+    def _text(self, value: str) -> None:
+        if not value:  # the end of a turn
+            self._goes_on = False
+            return
+        step = self._steps[-1]
+        if step.calls and step.results:
+            step = self._next()
+            value = value.lstrip("\n")  # which parts it, for people, from what was said before the calls
+        if self._goes_on and step.texts:
+            step.texts[-1] += value
+        else:
+            step.texts.append(value)
+        self._goes_on = True
+
+    def _call(self, call: Call) -> None:
+        said = self._of_calls.get(call.call_id, {})
+        wire = _function(call.call_id, call.name, call_arguments(call).decode())
+        if encrypted := identifier(said, ENCRYPTED):
+            wire[ENCRYPTED] = encrypted
+        self._place_call(call.call_id, wire, identifier(said, PARENT))
+
+    def _place_call(self, call_id: str, wire: _Wire, parent: str | None) -> None:
+        """Puts a call into the step in which the model made it."""
+        step = next((one for one in self._steps if parent is not None and one.parent == parent), None)
+        if step is None:
+            step = self._steps[-1]
+            if step.results or (parent is not None and step.parent not in (None, parent)):
+                step = self._next()
+            step.parent = step.parent or parent
+        step.calls[call_id] = wire
+
+    def _next(self) -> _Step:
+        self._steps.append(_Step())
+        return self._steps[-1]
+
+    # What the agent did besides
+
+    def _item(self, item: Mapping[str, Any]) -> None:
+        for name, read in _ITEMS.items():
+            if name in item:
+                read(self, item)
+                return
+
+    def _carried_message(self, item: Mapping[str, Any]) -> None:
+        message = mapping(item, MESSAGE)
+        if message.get("role") == "reasoning":
+            step = self._steps[-1]
+            # What is thought between two calls of a batch stands before it: nothing parts a call from its result.
+            if step.is_begun and not (step.calls and not step.results):
+                step = self._next()
+            step.thoughts.append(dict(message))
+            return
+        call_id = identifier(message, TOOL_CALL_ID) or ""
+        result = {name: value for name, value in message.items() if name not in {"role", TOOL_CALL_ID}}
+        if not self.give(call_id, result):
+            any(one.give(call_id, result) for one in self._before)
+
+    def _inner_call(self, item: Mapping[str, Any]) -> None:
+        call = mapping(item, CALL)
+        call_id = identifier(call, "id")
+        # A run that goes on after a question may say its call again: it is the one that waited for the answer.
+        if call_id is not None and not any(one.waits_for(call_id) for one in self._before):
+            wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")))
+            if encrypted := identifier(call, ENCRYPTED):
+                wire[ENCRYPTED] = encrypted
+            self._place_call(call_id, wire, identifier(item, PARENT))
+
+    def _late_value(self, item: Mapping[str, Any]) -> None:
+        entity, value = identifier(item, ENTITY), identifier(item, ENCRYPTED)
+        for step in self._steps:
+            for message in (*step.thoughts, *step.results.values()):
+                if value is not None and message.get("id") == entity:
+                    message[ENCRYPTED] = value
+
+    def _waits(self, item: Mapping[str, Any]) -> None:
+        self.asked = mapping(item, INTERRUPTED)
+
+    def _outer_call(self, item: Mapping[str, Any]) -> None:
+        self._of_calls[str(item[TOOL_CALL_ID])] = item
+
+
+_ITEMS: Final[dict[str, Callable[[Answer, Mapping[str, Any]], None]]] = {
+    MESSAGE: Answer._carried_message,  # noqa: SLF001 - the table of the class
+    CALL: Answer._inner_call,  # noqa: SLF001
+    ENTITY: Answer._late_value,  # noqa: SLF001
+    INTERRUPTED: Answer._waits,  # noqa: SLF001
+    TOOL_CALL_ID: Answer._outer_call,  # noqa: SLF001
+}
+"""The field that tells an item's form, in the order in which they are looked for."""
+
+
+def _function(call_id: str, name: str, arguments: str) -> _Wire:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+# ---- content ----
+# Writes texts and files as the content of AG-UI's messages: a string, or parts with a source.
+#
+# Source: `ContentPart` and `PartSource` of ag-ui-protocol 1.0.
+
+_KINDS: Final[Mapping[str, str]] = {"image": "image", "audio": "audio", "video": "video"}
+"""The type of a part by the first half of a media type; every other file is a document."""
+
+
+def content_of(pieces: Sequence[ResultContent]) -> str | list[dict[str, Any]]:
+    """The content of a message of the user: one text is a string, which agents of every version take."""
+    if len(pieces) == 1 and isinstance(pieces[0], Text):
+        return pieces[0].value
+    return [_part(piece) for piece in pieces]
+
+
+def result_content_of(pieces: Sequence[ResultContent]) -> str | list[dict[str, Any]]:
+    """The content of a result: a string, unless files are in it."""
+    if any(isinstance(piece, Attachment) for piece in pieces):
+        return [_part(piece) for piece in pieces]
+    return joined_texts(piece.value for piece in pieces if isinstance(piece, Text))
+
+
+def _part(piece: ResultContent) -> dict[str, Any]:
+    if isinstance(piece, Text):
+        return {"type": "text", "text": piece.value}
+    if piece.url:
+        source = {"type": "url", "value": piece.url, "mimeType": piece.media_type}
+    else:
+        source = {"type": "data", "value": b64encode(piece.data).decode(), "mimeType": piece.media_type}
+    return {"type": _KINDS.get(piece.media_type.partition("/")[0], "document"), "source": source}
+
+
+# ---- messages ----
+# Writes turns as the messages of AG-UI, with what the agent has done by itself at its place.
+#
+# An agent has no other memory than these messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their
+# results, which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.provider_state`). Where
+# they are lost, the messages hold what VS Code knows, which is a conversation too. Every call is followed by its
+# result.
+
+_Wire = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation on the wire.
+
+    Attributes:
+        messages: The messages, each with an id.
+        resume: The answers to what the last run waits for; empty where it waits for nothing.
+        thread_id: The thread of that run; None where it waits for nothing, or does not say.
+    """
+
+    messages: list[_Wire]
+    resume: list[_Wire] = field(default_factory=list)
+    thread_id: str | None = None
+
+
+def conversation_of(request: ChatRequest) -> Conversation:
+    """The messages of a conversation, and the person's reply if a run waits for one.
+
+    Raises:
+        RequestNotExpressibleError: A call holds what JSON has no form for.
+    """
+    native = request.settings.tool_images is ToolImages.NATIVE
+    turns = spoken_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True))
+    writer = _Writer()
+    if request.instructions:
+        writer.messages.append({"role": "system", "content": request.instructions})
+    for place, turn in enumerate(turns):
+        writer.add(turn, is_last=place == len(turns) - 1)
+    return writer.end()
+
+
+class _Writer:
+    """The conversation so far.
+
+    Attributes:
+        messages: The messages; an answer stands there until its results are known.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[_Wire | Answer] = []
+        self._answers: list[Answer] = []
+        self._asked: Mapping[str, Any] | None = None  # what the run before waits for
+        self._reply: tuple[int, Mapping[str, Any]] | None = None  # where a reply stands, and to what
+        self._resume: list[_Wire] = []
+        self._thread_id: str | None = None
+
+    def add(self, turn: MergedTurn, *, is_last: bool) -> None:
+        _WRITERS[turn.role](self, turn, is_last)
+
+    def end(self) -> Conversation:
+        waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self._resume else set()
+        said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self.messages)
+        return Conversation(with_ids([*chain.from_iterable(said)]), self._resume, self._thread_id)
+
+    def _system(self, turn: MergedTurn, _is_last: bool) -> None:
+        if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
+            self.messages.append({"role": "system", "content": text})
+
+    def _user(self, turn: MergedTurn, is_last: bool) -> None:
+        said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
+        if self._asked is not None and is_last:
+            self._resume = resume_entries(self._asked, joined_texts(one.value for one in said if isinstance(one, Text)))
+            self._thread_id = identifier(self._asked, "threadId")
+            said = [one for one in said if isinstance(one, Attachment)]
+        elif self._asked is not None:
+            self._reply = len(self.messages), self._asked
+            self._asked = None
+        if said:
+            self.messages.append({"role": "user", "content": content_of(said)})
+
+    def _assistant(self, turn: MergedTurn, _is_last: bool) -> None:
+        answer = Answer(self._answers)
+        for piece in _joined(turn):
+            answer.add(piece)
+        for result in turn.results:
+            answer.give(result.call_id, _result(result))
+        self.messages.append(answer)
+        self._answers.append(answer)
+        self._forget_reply()
+        self._asked = answer.asked
+
+    def _forget_reply(self) -> None:
+        """Takes the reply out to which the agent has an outcome now: it stands in the results of its calls."""
+        if self._reply is not None:
+            place, asked = self._reply
+            self._reply = None
+            calls = [identifier(one, "toolCallId") for one in objects(asked, "interrupts")]
+            if calls and all(call is not None and any(one.has_result(call) for one in self._answers) for call in calls):
+                del self.messages[place]
+
+    def _tool(self, turn: MergedTurn, _is_last: bool) -> None:
+        """Writes results whose calls stand nowhere: pairing leaves none."""
+        self.messages += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
+
+
+_WRITERS: Final = {
+    TurnRole.SYSTEM: _Writer._system,  # noqa: SLF001 - the table of the class
+    TurnRole.USER: _Writer._user,  # noqa: SLF001
+    TurnRole.ASSISTANT: _Writer._assistant,  # noqa: SLF001
+    TurnRole.TOOL: _Writer._tool,  # noqa: SLF001
+}
+
+
+def _joined(turn: MergedTurn) -> Iterable[Text | Call | Reasoning]:
+    """The pieces of an answer; the texts of two turns are paragraphs, and an attachment has moved to the user."""
+    for place, one in enumerate(turn.turns):
+        for piece in one.content:
+            if isinstance(piece, Text | Call | Reasoning):
+                yield piece
+        if place < len(turn.turns) - 1:
+            yield Text("")
+
+
+def _result(result: Result) -> _Wire:
+    """The fields of a result; a tool that failed says so beside its content."""
+    content = result_content_of(result.content)
+    if not result.is_error:
+        return {"content": content}
+    said = content if isinstance(content, str) else ""
+    return {"content": content or FAILED_SILENTLY, "error": said or FAILED_SILENTLY}
+
+
+# ---- write request ----
 
 PROTOCOL_VERSION: Final = "1.0"
 FORWARDED: Final = "forwardedProps"
