@@ -14,8 +14,8 @@ PROTOCOL: Final = Protocol(
     read_response=loaded("partstream.protocols.ag_ui.read_response", "READ_RESPONSE"),
     write_request=loaded("partstream.protocols.ag_ui.write_request", "WRITE_REQUEST"),
     own_settings=loaded("partstream.protocols.ag_ui.settings", "OWN_SETTINGS"),
-    read_request=loaded("partstream.protocols.ag_ui.read_request", "READ_REQUEST"),
-    write_response=loaded("partstream.protocols.ag_ui.write_response", "WRITE_RESPONSE"),
+    read_request=loaded("partstream.protocols.ag_ui.serve", "READ_REQUEST"),
+    write_response=loaded("partstream.protocols.ag_ui.serve", "WRITE_RESPONSE"),
     title="AG-UI",
     says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
 )

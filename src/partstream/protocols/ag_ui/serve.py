@@ -1,0 +1,472 @@
+"""Reads `RunAgentInput`, as an agent does.
+
+A frontend knows an agent by its address alone: so the path names the model, `/ag-ui/MODEL`, or `forwardedProps` does.
+What an answer depends on is read with care. What a frontend wants of an agent that keeps a state is counted in
+:attr:`partstream.outputs.Asked.unmapped`, and fails no request.
+
+Source: `RunAgentInput` of ag-ui-protocol 1.0; older ones lack `protocolVersion` and `resume`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.json_codec import dumps
+from partstream.errors import (
+    AdapterUsageError,
+    InvalidRequestError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+)
+from partstream.messages import ChatMessage, RequestOptions, Tool
+from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
+from partstream.protocols.ag_ui.provider_state import digest_of
+from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
+from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
+from partstream.protocols.errors import NO_REASON
+from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
+from partstream.protocols.model_documents import MODEL_DOCUMENTS
+from partstream.protocols.read_request import (
+    AskedMessages,
+    Counts,
+    checked,
+    described,
+    messages_by_role,
+    not_default,
+    object_in_text,
+    optional_text,
+    read_address,
+    read_bytes,
+    read_parts,
+    required_text,
+    said,
+)
+from partstream.protocols.read_response import LifecycleState, identifier
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, model_in_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.errors import LanguageModelError
+    from partstream.outputs import Reply, StreamOutput
+    from partstream.parts import MessagePart
+    from partstream.protocols.serve import WireRequest
+
+
+# ---- asked content ----
+# Reads the content of messages: a string, or parts; media come as bytes, as an address, or in the form before 1.0.
+
+
+def read_content(value: object, where: str, counts: Counts) -> tuple[TextPart | DataPart, ...]:
+    """The texts and files of a content.
+
+    Raises:
+        InvalidRequestError: It has the wrong form.
+    """
+    return read_parts(value, where, counts, _ASKED_CONTENT_READERS)
+
+
+def _text(part: Mapping[str, Any], where: str, _counts: Counts) -> TextPart | None:
+    return said(part, "text", where)
+
+
+def _media(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    source, at = part.get("source"), f"{where}.source"
+    if not isinstance(source, dict):
+        raise InvalidRequestError(at, described(source), "an object with a type")
+    kind = optional_text(source, "type", at)
+    if kind == "url":
+        return read_address(required_text(source, "value", at), f"{at}.value")
+    if kind == "data":
+        label = optional_text(source, "mimeType", at)
+        return read_bytes(required_text(source, "value", at), f"{at}.value", label)
+    counts.add(f"content[].source.{kind or 'without a type'}")  # a file that only a provider can reach
+    return None
+
+
+def _binary(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    """A part as packages before 1.0 send it: `{"type": "binary", "mimeType", "data" | "url" | "id"}`."""
+    if data := optional_text(part, "data", where):
+        return read_bytes(data, f"{where}.data", optional_text(part, "mimeType", where))
+    if url := optional_text(part, "url", where):
+        return read_address(url, f"{where}.url")
+    counts.add("content[].binary.id")
+    return None
+
+
+_ASKED_CONTENT_READERS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], TextPart | DataPart | None]]] = {
+    "text": _text,
+    **dict.fromkeys(("image", "audio", "video", "document"), _media),
+    "binary": _binary,
+}
+
+
+# ---- asked messages ----
+# Reads the messages of a request: a conversation as an application keeps it.
+#
+# What the application keeps for itself, its activity messages, is counted. The context of a request is what the agent
+# should know beside the conversation, so it is a system message.
+
+_FIELDS: Final = frozenset(
+    {"id", "role", "content", "name", "toolCalls", "toolCallId", "error", "metadata", "encryptedValue", "subagentRunId"}
+)
+
+
+def read_context(value: object) -> ChatMessage | None:
+    """The context of a request as a system message; None without any.
+
+    Raises:
+        InvalidRequestError: It has the wrong form.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise InvalidRequestError("context", described(value), "a list of entries")
+    lines = []
+    for place, entry in enumerate(value):
+        where = f"context[{place}]"
+        if not isinstance(entry, dict):
+            raise InvalidRequestError(where, described(entry), "an object")
+        description, said = optional_text(entry, "description", where), optional_text(entry, "value", where)
+        lines.append(f"{description}:\n{said}" if description else said)
+    return ChatMessage.system("\n\n".join(lines)) if any(lines) else None
+
+
+def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+    """The conversation.
+
+    Raises:
+        InvalidRequestError: A message has the wrong form.
+    """
+    reader = _Reader(counts)
+    for role, message, where in messages_by_role(value, _READERS):
+        for name, given in message.items():
+            if given and name not in _FIELDS:
+                counts.add(f"messages[].{name}")
+        _READERS[role](reader, message, where)
+    return reader.messages.end()
+
+
+class _Reader:
+    """The messages of one request so far."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.messages = AskedMessages()
+        self._counts = counts
+
+    def _system(self, message: Mapping[str, Any], where: str) -> None:
+        self.messages.add(ChatMessage.system(optional_text(message, "content", where)))
+
+    def _user(self, message: Mapping[str, Any], where: str) -> None:
+        content = read_content(message.get("content"), f"{where}.content", self._counts)
+        self.messages.add(ChatMessage.user(content, optional_text(message, "name", where) or None))
+
+    def _assistant(self, message: Mapping[str, Any], where: str) -> None:
+        text = optional_text(message, "content", where)
+        listed = checked(message, "toolCalls", list, "a list of calls", where) or []
+        calls = [_call(call, f"{where}.toolCalls[{place}]") for place, call in enumerate(listed)]
+        parts: list[MessagePart] = [*([TextPart(text)] if text else []), *calls]
+        if parts:
+            self.messages.add(ChatMessage.assistant(parts, optional_text(message, "name", where) or None))
+
+    def _reasoning(self, message: Mapping[str, Any], where: str) -> None:
+        if text := optional_text(message, "content", where):
+            thought = ThinkingPart(text, optional_text(message, "id", where) or None)
+            self.messages.add(ChatMessage.assistant([thought]))
+
+    def _tool(self, message: Mapping[str, Any], where: str) -> None:
+        call_id = required_text(message, "toolCallId", where)
+        content = read_content(message.get("content"), f"{where}.content", self._counts)
+        error = optional_text(message, "error", where)
+        if error and not content:
+            content = (TextPart(error),)
+        self.messages.add_result(ToolResultPart(call_id, content, is_error=bool(error)))
+
+    def _activity(self, _message: Mapping[str, Any], _where: str) -> None:
+        self._counts.add("messages[].activity")
+
+
+_READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
+    "system": _Reader._system,  # noqa: SLF001 - the table of the class
+    "developer": _Reader._system,  # noqa: SLF001
+    "user": _Reader._user,  # noqa: SLF001
+    "assistant": _Reader._assistant,  # noqa: SLF001
+    "reasoning": _Reader._reasoning,  # noqa: SLF001
+    "tool": _Reader._tool,  # noqa: SLF001
+    "activity": _Reader._activity,  # noqa: SLF001
+}
+
+
+def _call(call: object, where: str) -> ToolCallPart:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        raise InvalidRequestError(f"{where}.function", described(function), "an object with a name")
+    at = f"{where}.function"
+    call_id, name = required_text(call, "id", where), required_text(function, "name", at)
+    return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
+
+
+# ---- read request ----
+
+_OF_MODEL: Final = "/{model}"
+_MODEL: Final = "model"
+_JSON: Final = "application/json"
+_EVENTS: Final = "text/event-stream"
+
+
+def _read(request: WireRequest) -> InboundRequest:
+    """What a request asks.
+
+    Raises:
+        InvalidRequestError: A field that the answer depends on has the wrong type.
+    """
+    body = request.body
+    counts = Counts()
+    forwarded = body.get("forwardedProps")
+    fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
+    messages = read_messages(body.get("messages"), counts)
+    context = read_context(body.get("context"))
+    chosen = chosen_options(fields)
+    effort = chosen.pop(EFFORT, None)
+    unmapped = {**not_default(body, _OF_A_STATE), **counts.numbers}
+    unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+    if forwarded and not isinstance(forwarded, dict):
+        unmapped["forwardedProps"] = forwarded
+    return InboundRequest(
+        model=model_in_path(_OF_MODEL, request.path) or optional_text(fields, _MODEL, "forwardedProps"),
+        messages=messages if context is None else (context, *messages),
+        options=RequestOptions(
+            _tools(body, counts),
+            model_options={name: value for name, value in chosen.items() if value is not None},
+            model_configuration={} if effort is None else {EFFORT: effort},
+        ),
+        stream=_wants_stream(request.headers.get("accept", "")),
+        unmapped=unmapped,
+        dialect=optional_text(body, "protocolVersion"),
+        body=body,
+    )
+
+
+def _wants_stream(accept: str) -> bool:
+    """Whether a client takes events: all of them do but one that asks for JSON alone."""
+    return _JSON not in accept or _EVENTS in accept or "*/*" in accept
+
+
+def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[Tool, ...]:
+    tools: dict[str, Tool] = {}
+    for place, tool in enumerate(checked(body, "tools", list, "a list of tools") or []):
+        where = f"tools[{place}]"
+        if not isinstance(tool, dict):
+            raise InvalidRequestError(where, described(tool), "an object")
+        name, schema = required_text(tool, "name", where), checked(tool, "parameters", dict, "a JSON schema", where)
+        if name in tools:
+            counts.add("tools[].name (for the second time)")
+        tools.setdefault(name, Tool(name, optional_text(tool, "description", where), schema))
+    return tuple(tools.values())
+
+
+_OF_A_STATE: Final[Mapping[str, Any]] = {"state": {}, "resume": [], "parentRunId": None}
+"""What a frontend wants of an agent that remembers, with the value that wants nothing."""
+
+_READ_FIELDS: Final = frozenset(
+    {"threadId", "runId", "protocolVersion", "messages", "tools", "context", "forwardedProps", *_OF_A_STATE}
+)
+
+READ_REQUEST: Final = RequestReaderSpec(read=_read, paths=(_OF_MODEL, ""))
+
+
+# ---- write response ----
+# Writes an answer as the events of a run, part by part: what a frontend shows as one agent's answer.
+#
+# Texts and thoughts are messages that stream; a call is whole in three events, and stays without a result: it is the
+# frontend's to run. The last event says how the run went, and in its metadata what the wire has no field for.
+#
+# Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`); `verifyEvents` of @ag-ui/client, which refuses events out of
+# order.
+
+_Event = dict[str, Any]
+_TEXT: Final = "TEXT_MESSAGE"
+_THOUGHT: Final = "REASONING_MESSAGE"
+_INTERNAL: Final = 500
+
+
+class AGUIWriter:
+    """One run; see :class:`partstream.outputs.ResponseWriter`."""
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        self._identity = digest_of(reply.identity)
+        self._run = {
+            "threadId": identifier(asked.body, "threadId") or f"thread_{self._identity}",
+            "runId": identifier(asked.body, "runId") or f"run_{self._identity}",
+        }
+        self._speaks_1_0 = bool(asked.dialect)
+        self._argument_size = reply.argument_size
+        self._messages = 0
+        self._open: tuple[type, str | None] | None = None  # the class and the id of the parts of the open message
+        self._message_id = ""
+        self._text_id: str | None = None  # of the last message of text, which holds the calls behind it
+        self._calls: list[str] = []
+        self._state = LifecycleState.IDLE
+
+    def write(self, output: StreamOutput) -> list[_Event]:
+        """Takes the next output and returns its events.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._state is LifecycleState.FINISHED:
+            raise AdapterUsageError("written to after the Finish")
+        begun = self._begun()
+        events: list[_Event] = row_of_class(_WRITERS, output)(self, output)
+        return [*begun, *events]
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.outputs.FastPathWriter`."""
+        if self._open is None or self._open != _kind_of(part):
+            return None
+        kind, message_id = _TEXT if isinstance(part, TextPart) else _THOUGHT, self._message_id
+        return Repeated(lambda text, _number: _content(kind, message_id, text))
+
+    def _begun(self) -> list[_Event]:
+        if self._state is not LifecycleState.IDLE:
+            return []
+        self._state = LifecycleState.OPEN
+        return [{"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION}]
+
+    def _text(self, part: TextPart) -> list[_Event]:
+        if not part.value:
+            return []
+        begun = self._message(part)
+        self._text_id = self._message_id
+        return [*begun, _content(_TEXT, self._message_id, part.value)]
+
+    def _thinking(self, part: ThinkingPart) -> list[_Event]:
+        return [*self._message(part), _content(_THOUGHT, self._message_id, part.value)] if part.value else []
+
+    def _message(self, part: TextPart | ThinkingPart) -> list[_Event]:
+        """Opens the message of a part, unless it is the one that is open."""
+        kind = _kind_of(part)
+        if self._open == kind:
+            return []
+        closed = self._closed()
+        self._open = kind
+        self._messages += 1
+        self._message_id = f"msg_{self._identity}_{self._messages}"
+        said = {"messageId": self._message_id}
+        if isinstance(part, TextPart):
+            return [*closed, {"type": f"{_TEXT}_START", **said, "role": "assistant"}]
+        return [
+            *closed,
+            {"type": "REASONING_START", **said},
+            {"type": f"{_THOUGHT}_START", **said, "role": "reasoning"},
+        ]
+
+    def _closed(self) -> list[_Event]:
+        """Closes the message that is open."""
+        if self._open is None:
+            return []
+        (kind, _), said = self._open, {"messageId": self._message_id}
+        self._open = None
+        if kind is TextPart:
+            return [{"type": f"{_TEXT}_END", **said}]
+        return [{"type": f"{_THOUGHT}_END", **said}, {"type": "REASONING_END", **said}]
+
+    def _call(self, part: ToolCallPart) -> list[_Event]:
+        self._calls.append(part.call_id)
+        call = {"toolCallId": part.call_id}
+        parent = {} if self._text_id is None else {"parentMessageId": self._text_id}
+        said = dumps(dict(part.input)).decode()
+        size = self._argument_size or len(said)
+        return [
+            *self._closed(),
+            {"type": "TOOL_CALL_START", **call, "toolCallName": part.name, **parent},
+            *(
+                {"type": "TOOL_CALL_ARGS", **call, "delta": said[start : start + size]}
+                for start in range(0, len(said), size)
+            ),
+            {"type": "TOOL_CALL_END", **call},
+        ]
+
+    def _nothing(self, _output: DataPart | Unmapped) -> list[_Event]:
+        """Writes nothing: an agent's message is text."""
+        return []
+
+    def _finish(self, finish: Finish) -> list[_Event]:
+        self._state = LifecycleState.FINISHED
+        usage = written_usage(finish.usage, finish.model)
+        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
+            code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None
+            said = {"message": _said(finish.error)} | ({"code": code} if code else {})
+            return [*self._closed(), {"type": RUN_ERROR, **said, **usage, **_besides({}, finish)}]
+        reason = {} if finish.reason is None else {FINISH_REASON: finish.reason.unified.value}
+        ours = _besides(reason | ({IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}), finish)
+        # Frontends before 1.0 refuse the list; without an outcome, the run was a success for every one of them.
+        pending = {"pendingToolCallIds": self._calls} if self._calls else {}
+        outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
+        return [*self._closed(), {"type": "RUN_FINISHED", **self._run, **outcome, **usage, **ours}]
+
+
+_WRITERS: Final[dict[type, Callable[..., list[_Event]]]] = {
+    TextPart: AGUIWriter._text,
+    ThinkingPart: AGUIWriter._thinking,
+    ToolCallPart: AGUIWriter._call,
+    DataPart: AGUIWriter._nothing,
+    Unmapped: AGUIWriter._nothing,
+    Finish: AGUIWriter._finish,
+}
+
+
+def _kind_of(part: TextPart | ThinkingPart) -> tuple[type, str | None]:
+    return (ThinkingPart, part.id) if isinstance(part, ThinkingPart) else (TextPart, None)
+
+
+def _besides(said: Mapping[str, Any], finish: Finish) -> _Event:
+    """The metadata of a last event: what no field of the wire says; the model, where no tokens name it."""
+    named = {MODEL: finish.model} if finish.model and not written_usage(finish.usage, finish.model) else {}
+    return {"metadata": {OURS: {**said, **named}}} if said or named else {}
+
+
+def _content(kind: str, message_id: str, text: str) -> _Event:
+    return {"type": f"{kind}_CONTENT", "messageId": message_id, "delta": text}
+
+
+def _said(error: LanguageModelError | None) -> str:
+    if error is None:
+        return NO_REASON
+    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+    return said or error.message or NO_REASON
+
+
+def _frame(event: Mapping[str, Any]) -> bytes:
+    return b"data: " + dumps(event) + b"\n\n"
+
+
+def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
+    """The events of a run in one document, for a client that takes no stream; of a run that failed, its error."""
+    last = dict(events[-1])
+    return (_INTERNAL, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
+
+
+def _error(_status: int, message: str) -> _Event:
+    return {"type": RUN_ERROR, "message": message}
+
+
+def _failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure before the run, as the event that the run would have ended with: frontends show its message."""
+    code = failure.code or failure.kind.value.replace(" ", "_")
+    return FailedReply(STATUSES[failure.kind], retry_headers(failure), {**_error(0, failure.message), "code": code})
+
+
+WRITE_RESPONSE: Final = ResponseWriterSpec(
+    open=AGUIWriter,
+    frame=_frame,
+    document=_document,
+    error=_error,
+    fail=_failed_reply,
+    drops_thinking_state=True,
+    documents=MODEL_DOCUMENTS,
+    base_paths=("/ag-ui",),
+)
