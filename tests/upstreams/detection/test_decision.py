@@ -6,7 +6,7 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.models.discovery import FetchResponse
-from partstream.protocols.ai_gateway.servers import SPOKEN_AT as AI_GATEWAY
+from partstream.protocols.ai_gateway import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses import SPOKEN_AT as OPENRESPONSES

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.protocols.protocol import Protocol, loaded
+from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
-__all__ = ["PROTOCOL"]
-
+# ---- ai gateway ----
 
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
@@ -21,3 +20,17 @@ PROTOCOL: Final = Protocol(
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
     spoken_at=loaded("partstream.protocols.ai_gateway.servers", "SPOKEN_AT"),
 )
+
+
+# ---- servers ----
+# The known servers that speak the protocol of the AI Gateway.
+
+_SOURCE: Final = (
+    "docs/wires/ai-sdk.md#gateway-requests, the base URLs of AI SDK 7, 6 and 5; recordings of @ai-sdk/gateway"
+)
+
+SPOKEN_AT: Final = tuple(
+    ServerProtocol("vercel", f"https://ai-gateway.vercel.sh/{version}/ai", is_complete=True, reason="", source=_SOURCE)
+    for version in ("v4", "v3", "v1")
+)
+"""The newest version first: it is the one that a person gets who names no other."""
