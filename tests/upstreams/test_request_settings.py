@@ -14,8 +14,7 @@ from partstream.conversation.settings import (
     ToolImages,
 )
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
-from partstream.protocols.ai_gateway.context_management import ContextManagement
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.ai_gateway.models import AIGatewaySettings, ContextManagement
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,
     ContextEditing,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from partstream.protocols.ai_gateway.context_edits import read_context_management
-from partstream.protocols.ai_gateway.context_management import (
+from partstream.protocols.ai_gateway.models import (
     CLEAR_THINKING,
     CLEAR_TOOL_USES,
     COMPACT,
+    AIGatewaySettings,
     ContextManagement,
+    read_context_management,
 )
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.settings.errors import ConfigurationError
 
 CLEAR = {

@@ -2,8 +2,7 @@
 
 import pytest
 
-from partstream.protocols.ai_gateway.context_management import CLEAR_TOOL_USES, ContextManagement
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.ai_gateway.models import CLEAR_TOOL_USES, AIGatewaySettings, ContextManagement
 from partstream.protocols.read_response import applied_edits
 
 CLAUDE = "anthropic/claude-sonnet-4.5"

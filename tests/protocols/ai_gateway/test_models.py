@@ -13,7 +13,7 @@ from models.server import ModelServer, serving
 from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
 from partstream.models.catalogue import read_catalogue
-from partstream.protocols.ai_gateway.model_lists import model_lists
+from partstream.protocols.ai_gateway.models import model_lists
 from partstream.protocols.protocol import KeyKind
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.upstreams.secret import Secret

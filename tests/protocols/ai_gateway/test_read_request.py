@@ -15,9 +15,9 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.ai_gateway.read_prompt import DENIED
 from partstream.protocols.ai_gateway.read_request import read_request
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_question

@@ -17,9 +17,14 @@ from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
 from partstream.protocols.ai_gateway.errors import refuses_reasoning
-from partstream.protocols.ai_gateway.headers import authorize, build_headers
-from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
-from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
+from partstream.protocols.ai_gateway.models import (
+    SPECIFICATION_VERSIONS,
+    AIGatewaySettings,
+    authorize,
+    build_headers,
+    complete_settings,
+    specification_version,
+)
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.protocol import KeyKind
 from partstream.provider import LanguageModelChatInformation

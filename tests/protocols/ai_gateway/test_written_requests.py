@@ -13,9 +13,8 @@ from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.outputs import InboundRequest
-from partstream.protocols.ai_gateway.headers import build_headers
+from partstream.protocols.ai_gateway.models import SPECIFICATION_VERSIONS, AIGatewaySettings, build_headers
 from partstream.protocols.ai_gateway.read_request import read_request
-from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.serve import WireRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, check_calls, contents, strings

@@ -14,7 +14,7 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.codec.json_codec import loads
 from partstream.conversation.settings import OwnFields, RequestSettings
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
 from partstream.settings.errors import ConfigurationError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import RequestOptions, Tool, ToolMode
 from partstream.outputs import InboundRequest
-from partstream.protocols.ai_gateway.headers import (
+from partstream.protocols.ai_gateway.models import (
     MODEL_HEADER,
     PROTOCOL_VERSION,
     PROTOCOL_VERSION_HEADER,

@@ -13,11 +13,16 @@ from partstream.conversation.settings import ToolImages
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
 from partstream.protocols.ai_gateway.errors import ERRORS
-from partstream.protocols.ai_gateway.headers import DOCUMENT_HEADERS, authorize, build_headers
-from partstream.protocols.ai_gateway.model_lists import model_lists
+from partstream.protocols.ai_gateway.models import (
+    DOCUMENT_HEADERS,
+    AIGatewaySettings,
+    authorize,
+    build_headers,
+    complete_settings,
+    model_lists,
+    specification_version,
+)
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
-from partstream.protocols.ai_gateway.settings import AIGatewaySettings
-from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.options import with_extra_fields

@@ -1,0 +1,403 @@
+"""The settings of requests that only the AI Gateway has a place for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from partstream.errors import RequestNotExpressibleError
+from partstream.protocols.protocol import OwnSettings, bearer
+from partstream.settings.checks import boolean, fits_header, json_object, shortened
+from partstream.settings.errors import ConfigurationError, UnknownSettingError
+from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Kind, ValueForm, text
+from partstream.settings.row import Secrecy, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
+    from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.protocol import KeyKind
+    from partstream.provider import LanguageModelChatInformation
+
+
+# ---- context management ----
+# How a conversation is kept short on the provider's side: Anthropic's edits, as values; reads no setting.
+#
+# Sources: Anthropic's reference of context editing (beta `context-management-2025-06-27`, `compact-2026-01-12`) and
+# the field names of the AI SDK's `providerOptions.anthropic.contextManagement`, as its version 4.0.105 takes them.
+
+CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
+CLEAR_THINKING: Final = "clear_thinking_20251015"
+COMPACT: Final = "compact_20260112"
+
+_CREATOR: Final = "anthropic/"
+_PROVIDER: Final = "anthropic"
+_WITHOUT_EDITS: Final = "anthropic/claude-3"
+"""The models before Claude 4, which refuse edits: "Context editing", section "Supported models", of Anthropic's API."""
+
+_TRIGGER_SHARE: Final = 0.7
+"""The share of the input limit. Copilot (seen in 0.67) begins its own compaction later, at 0.78 to 0.82."""
+_KEPT_TOOL_USES: Final = 5
+_CLEARED_SHARE: Final = 0.1
+_LEAST_CLEARED: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class ContextManagement:
+    """What an upstream is asked to take out of conversations that grow long.
+
+    Attributes:
+        is_on: Whether it is asked at all.
+        edits: What to take out and when, in the AI SDK's words; empty for edits by the limits of the model, which only
+            models get that know edits (docs/decisions/0007).
+    """
+
+    is_on: bool = True
+    edits: tuple[Mapping[str, Any], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether somebody asks for anything."""
+        return self.is_on
+
+    def provider_options(self, model_id: str, max_input_tokens: int) -> dict[str, dict[str, Any]]:
+        """The options for the providers behind a gateway; none for models that know no edits.
+
+        Args:
+            model_id: With its creator, such as `anthropic/claude-sonnet-4.5`: only the creator says what a model knows.
+            max_input_tokens: The input limit of the model.
+        """
+        if not self.is_on or not model_id.startswith(_CREATOR):
+            return {}
+        if not self.edits and model_id.startswith(_WITHOUT_EDITS):
+            return {}
+        edits = self.edits or (_edit_by_limit(max_input_tokens),)
+        return {_PROVIDER: {"contextManagement": {"edits": [dict(edit) for edit in edits]}}}
+
+
+def _edit_by_limit(max_input_tokens: int) -> dict[str, Any]:
+    """Clears the results of old tool calls, and only when that is worth the prompt cache, which it empties."""
+    return {
+        "type": CLEAR_TOOL_USES,
+        "trigger": {"type": "input_tokens", "value": max(1, int(max_input_tokens * _TRIGGER_SHARE))},
+        "keep": {"type": "tool_uses", "value": _KEPT_TOOL_USES},
+        "clearAtLeast": {
+            "type": "input_tokens",
+            "value": max(_LEAST_CLEARED, int(max_input_tokens * _CLEARED_SHARE)),
+        },
+    }
+
+
+# ---- context edits ----
+# Reads from JSON what an upstream is asked to take out of long conversations; every edit is checked before it is
+# sent.
+#
+# The servers drop what they do not know, or refuse the request in words of their own: so nothing unknown gets
+# through.
+
+_LEAST_COMPACTED: Final = 50_000
+"""Input tokens below which Anthropic does not compact."""
+
+
+def read_context_management(value: Any, where: str) -> ContextManagement:
+    """The setting: `off`, `on`, or `{"edits": [...]}` in the AI SDK's words.
+
+    Raises:
+        ConfigurationError: It is none of these, or an edit is not one that can be asked for.
+    """
+    if isinstance(value, ContextManagement):
+        return value
+    if value in ("off", "on"):
+        return ContextManagement(is_on=value == "on")
+    if not isinstance(value, dict) or set(value) != {"edits"} or not isinstance(value["edits"], list):
+        raise ConfigurationError(where, shortened(value), 'off, on or {"edits": [...]}')
+    edits = tuple(_edit(edit, f"{where}.edits[{number}]") for number, edit in enumerate(value["edits"]))
+    if not edits:
+        raise ConfigurationError(f"{where}.edits", "an empty list", "at least one edit, or off")
+    _check_order([edit["type"] for edit in edits], f"{where}.edits")
+    return ContextManagement(True, edits)
+
+
+def _edit(value: Any, where: str) -> Mapping[str, Any]:
+    fields = json_object(value, where)
+    kind = fields.get("type")
+    known = _EDITS.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        raise ConfigurationError(f"{where}.type", shortened(kind), f"one of {', '.join(_EDITS)}")
+    for name, setting in fields.items():
+        if name == "type":
+            continue
+        if name not in known:
+            raise UnknownSettingError(f"{where}.{name}", name, where, known)
+        known[name].read(setting, f"{where}.{name}")
+    return fields
+
+
+def _check_order(kinds: list[str], where: str) -> None:
+    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if twice is not None:
+        raise ConfigurationError(where, f"{twice} twice", "each edit once")
+    if CLEAR_THINKING in kinds[1:]:
+        raise ConfigurationError(where, f"{CLEAR_THINKING} behind another edit", f"{CLEAR_THINKING} first")
+
+
+def _amount(*kinds: str, least: int) -> Kind:
+    """Such as `{"type": "input_tokens", "value": 5000}`."""
+
+    def read(value: Any, where: str) -> Any:
+        kind = value.get("type") if isinstance(value, dict) else None
+        count = value.get("value") if isinstance(value, dict) else None
+        if kind not in kinds or type(count) is not int or count < least or set(value) != {"type", "value"}:
+            expected = f'{{"type": "{" or ".join(kinds)}", "value": a whole number of at least {least:,}}}'
+            raise ConfigurationError(where, shortened(value), expected)
+        return value
+
+    fields = {"type": {"enum": list(kinds)}, "value": {"type": "integer", "minimum": least}}
+    return Kind(ValueForm.OBJECT, read, {"type": "object", "required": ["type", "value"], "properties": fields})
+
+
+_THINKING_TURNS: Final = _amount("thinking_turns", least=1)
+
+
+def _kept_thinking(value: Any, where: str) -> Any:
+    return value if value == "all" else _THINKING_TURNS.read(value, where)
+
+
+def _never(value: Any, where: str) -> bool:
+    if boolean(value, where):
+        raise ConfigurationError(where, "true", "false: nobody would continue after the pause")
+    return False
+
+
+def _names(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ConfigurationError(where, shortened(value), "a list of names of tools")
+    return value
+
+
+_EDITS: Final[Mapping[str, Mapping[str, Kind]]] = {
+    CLEAR_TOOL_USES: {
+        "trigger": _amount("input_tokens", "tool_uses", least=1),
+        "keep": _amount("tool_uses", least=0),
+        "clearAtLeast": _amount("input_tokens", least=1),
+        "clearToolInputs": BOOLEAN,
+        "excludeTools": Kind(ValueForm.LIST, _names, STRINGS.schema),
+    },
+    CLEAR_THINKING: {
+        "keep": Kind(ValueForm.OBJECT, _kept_thinking, {"anyOf": [{"const": "all"}, _THINKING_TURNS.schema]}),
+    },
+    COMPACT: {
+        "trigger": _amount("input_tokens", least=_LEAST_COMPACTED),
+        "pauseAfterCompaction": Kind(ValueForm.BOOLEAN, _never, {"const": False}),
+        "instructions": TEXT,
+    },
+}
+"""The edits and their fields; source: `@ai-sdk/anthropic` 4.0.105 and Anthropic's reference."""
+
+
+def _edit_schema(kind: str, fields: Mapping[str, Kind]) -> dict[str, Any]:
+    properties = {"type": {"const": kind}, **{name: field.schema for name, field in fields.items()}}
+    return {"type": "object", "required": ["type"], "additionalProperties": False, "properties": properties}
+
+
+_EDITS_SCHEMA: Final = {
+    "type": "array",
+    "minItems": 1,
+    "description": "What is taken out, and when; in the words of the AI SDK.",
+    "items": {"anyOf": [_edit_schema(kind, fields) for kind, fields in _EDITS.items()]},
+}
+
+CONTEXT_MANAGEMENT: Final = Kind(
+    ValueForm.OBJECT,
+    read_context_management,
+    {
+        "anyOf": [
+            {
+                "type": "string",
+                "enum": ["off", "on"],
+                "enumDescriptions": [
+                    "Nothing is taken out",
+                    "The results of old tool calls are taken out, from 70 % of the input limit on",
+                ],
+            },
+            {
+                "type": "object",
+                "required": ["edits"],
+                "additionalProperties": False,
+                "properties": {"edits": _EDITS_SCHEMA},
+            },
+        ]
+    },
+)
+
+
+# ---- settings ----
+
+SPECIFICATION_VERSIONS: Final = (2, 3, 4)
+"""The versions of the language model specification."""
+
+
+@dataclass(frozen=True, slots=True)
+class AIGatewaySettings:
+    """The request settings of the AI Gateway alone.
+
+    Attributes:
+        specification_version: The version of the specification that requests are written in; None for the one that the
+            base URL says.
+        provider_options: What the providers behind the gateway are told in their own words, by the provider's name.
+        context_management: What these providers are asked to take out of conversations that grow long.
+        team: In whose name a request is made, where the key is good for several teams; None for the key's own.
+    """
+
+    specification_version: int | None = None
+    provider_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    context_management: ContextManagement = field(default_factory=ContextManagement)
+    team: str | None = None
+
+    def for_model(self, model_id: str, max_input_tokens: int) -> AIGatewaySettings:
+        """The settings with the edits that a model knows among its provider's options; options of a person win."""
+        asked = self.context_management.provider_options(model_id, max_input_tokens)
+        if not asked:
+            return self
+        added = {name: {**options, **self.provider_options.get(name, {})} for name, options in asked.items()}
+        return replace(self, provider_options={**self.provider_options, **added})
+
+
+def _version(value: Any, where: str) -> int:
+    if type(value) is not int or value not in SPECIFICATION_VERSIONS:
+        raise ConfigurationError(where, shortened(value), f"one of {', '.join(map(str, SPECIFICATION_VERSIONS))}")
+    return value
+
+
+def _provider_options(value: Any, where: str) -> dict[str, dict[str, Any]]:
+    return {name: json_object(options, f"{where}.{name}") for name, options in json_object(value, where).items()}
+
+
+def _team(value: str, where: str) -> str:
+    if not value or not fits_header(value):
+        raise ConfigurationError(where, shortened(value), "the id or the name of a team, in printable ASCII")
+    return value
+
+
+OWN_SETTINGS: Final = OwnSettings(
+    AIGatewaySettings,
+    (
+        Setting(
+            "specificationVersion",
+            Kind(ValueForm.NUMBER, _version, {"type": "integer", "enum": list(SPECIFICATION_VERSIONS)}),
+            "The version of the language model specification that requests are written in",
+            otherwise="the one that the base URL names, else 4",
+        ),
+        Setting(
+            "providerOptions",
+            Kind(ValueForm.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
+            "What the providers behind the gateway are told in their own words, by the provider's name",
+            secrecy=Secrecy.BODY,
+        ),
+        Setting(
+            "contextManagement",
+            CONTEXT_MANAGEMENT,
+            "What providers are asked to take out of conversations that grow long: `off`, `on`, or an object with "
+            "`edits`; models whose id begins with `anthropic/` know it",
+            "on",
+        ),
+        Setting("team", text(_team), "The team in whose name requests are made, where the key is good for several"),
+    ),
+    frozenset({"model", "prompt", "stream"}),
+)
+
+
+# ---- specification ----
+# Which version of the language model specification a request is written in: what is set, else what the URL says.
+#
+# The published clients name it in a header and in the path alike: `/v1/ai` with 2 (`@ai-sdk/gateway` 2), `/v3/ai`
+# with 3, `/v4/ai` with 4. What the server goes by is not documented, so both say the same here.
+
+LATEST: Final = 4
+_PATH: Final = re.compile(r"/v([1-4])/ai/?")
+_BY_PATH: Final = {"1": 2, "2": 2, "3": 3, "4": 4}
+
+
+def specification_version(settings: RequestSettings) -> int:
+    """The version that a request is written in."""
+    return settings.own_settings(AIGatewaySettings).specification_version or LATEST
+
+
+def complete_settings(
+    settings: RequestSettings, base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None = None
+) -> RequestSettings:
+    """The settings with the version that the base URL names, where they name none, and with the edits of the context
+    that are asked of the model."""
+    own = settings.own_settings(AIGatewaySettings).for_model(model.id, model.max_input_tokens)
+    return replace(settings, own=replace(own, specification_version=own.specification_version or _of_url(base_url)))
+
+
+def _of_url(base_url: str) -> int:
+    path = _PATH.search(urlsplit(base_url).path)
+    return LATEST if path is None else _BY_PATH[path[1]]
+
+
+# ---- headers ----
+# The headers of a request to the AI Gateway: it names the model there and nowhere else.
+#
+# Source: `gateway-stream-request.json` and `gateway-config.json` of the recordings, `@ai-sdk/gateway` 4.0.146.
+
+PROTOCOL_VERSION: Final = "0.0.1"
+
+PROTOCOL_VERSION_HEADER: Final = "ai-gateway-protocol-version"
+VERSION_HEADER: Final = "ai-language-model-specification-version"
+MODEL_HEADER: Final = "ai-language-model-id"
+STREAMING_HEADER: Final = "ai-language-model-streaming"
+
+DOCUMENT_HEADERS: Final[Mapping[str, str]] = MappingProxyType({PROTOCOL_VERSION_HEADER: PROTOCOL_VERSION})
+"""The headers of every request, also of one that asks no model."""
+
+
+def build_headers(request: ChatRequest) -> dict[str, str]:
+    """The headers of a request for a streamed answer, beside those of HTTP and the key.
+
+    Raises:
+        RequestNotExpressibleError: No header can hold the id of the model.
+    """
+    model_id = request.model_id
+    if not (model_id.isascii() and model_id.isprintable() and model_id == model_id.strip()):
+        raise RequestNotExpressibleError(f"the model id {model_id[:80]!r}", "the header", "printable ASCII")
+    headers = {
+        **DOCUMENT_HEADERS,
+        VERSION_HEADER: str(specification_version(request.settings)),
+        MODEL_HEADER: model_id,
+        STREAMING_HEADER: "true",
+    }
+    if (team := request.settings.own_settings(AIGatewaySettings).team) is not None:
+        headers["x-vercel-ai-gateway-team"] = team
+    return headers
+
+
+def authorize(key: str, kind: KeyKind) -> dict[str, str]:
+    """The headers that carry a key and say who issued it."""
+    return {**bearer(key, kind), "ai-gateway-auth-method": kind.value}
+
+
+# ---- model lists ----
+# Where the models of the AI Gateway are listed, beside the endpoint that answers.
+#
+# Facts and limits are in the public `/v1/models` of the host, which needs no key, and in the endpoints of each model
+# below it. `{base}/config` is the list of the SDK's own client (`gateway-config.json` of the recordings): names and
+# prices, no limits; it stands in where there is no other.
+
+_MODEL_LISTS_PATH: Final = re.compile(r"/v\d+/ai$")
+
+
+def model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
+    """The path that `/models` stands below, and the paths of further lists.
+
+    Args:
+        base_path: The path of the base URL, such as `/v3/ai`.
+    """
+    path = base_path.rstrip("/")
+    root = _MODEL_LISTS_PATH.sub("", path)
+    return f"{root}/v1", (f"{path}/config",)
