@@ -16,7 +16,6 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
-from partstream.protocols.ai_gateway.errors import refuses_reasoning
 from partstream.protocols.ai_gateway.models import (
     SPECIFICATION_VERSIONS,
     AIGatewaySettings,
@@ -25,6 +24,7 @@ from partstream.protocols.ai_gateway.models import (
     complete_settings,
     specification_version,
 )
+from partstream.protocols.ai_gateway.read_response import refuses_reasoning
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.protocol import KeyKind
 from partstream.provider import LanguageModelChatInformation

@@ -30,7 +30,7 @@ from partstream.outputs import (
     Unmapped,
 )
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_gateway.errors import error_body
+from partstream.protocols.ai_gateway.read_response import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest

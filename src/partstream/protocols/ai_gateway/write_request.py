@@ -12,7 +12,6 @@ from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
-from partstream.protocols.ai_gateway.errors import ERRORS
 from partstream.protocols.ai_gateway.models import (
     DOCUMENT_HEADERS,
     AIGatewaySettings,
@@ -23,6 +22,7 @@ from partstream.protocols.ai_gateway.models import (
     specification_version,
 )
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
+from partstream.protocols.ai_gateway.read_response import ERRORS
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.options import with_extra_fields

@@ -11,10 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.protocols.ai_gateway.documents import document_of
 from partstream.protocols.ai_gateway.ending import end_chunks
-from partstream.protocols.ai_gateway.errors import error_body, failed_reply
 from partstream.protocols.ai_gateway.models import LATEST
+from partstream.protocols.ai_gateway.read_response import document_of, error_body, failed_reply
 from partstream.protocols.ai_gateway.served_documents import DOCUMENTS
 from partstream.protocols.ai_sdk.serve import (
     ChunkForms,
