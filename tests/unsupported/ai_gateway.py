@@ -10,7 +10,7 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
-from partstream.protocols.ai_gateway.call_options import read_call_options
+from partstream.protocols.ai_gateway.write_request import read_call_options
 from unsupported.ai_sdk import PROVIDER_STREAM
 from unsupported.common import (
     PREPARED,
