@@ -16,8 +16,7 @@ from partstream.messages import ChatMessage, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
-from partstream.protocols.ai_gateway.read_prompt import DENIED
-from partstream.protocols.ai_gateway.read_request import read_request
+from partstream.protocols.ai_gateway.serve import DENIED, read_request
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_question

@@ -14,7 +14,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import SPECIFICATION_VERSIONS, AIGatewaySettings, build_headers
-from partstream.protocols.ai_gateway.read_request import read_request
+from partstream.protocols.ai_gateway.serve import read_request
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.serve import WireRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, check_calls, contents, strings
