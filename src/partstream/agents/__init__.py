@@ -19,23 +19,17 @@ from typing import TYPE_CHECKING, Any
 import partstream.silent_log  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
-    from partstream.agents.adapter import AgentAdapter, AgentPairing, AgentRequest, Decision
-    from partstream.agents.agent_model import AgentModel, as_model
-    from partstream.agents.approvals import ApprovalPolicy, ApproveFunction
-    from partstream.agents.client_events import ClientEvents, from_events
-    from partstream.agents.detection import UnknownAgentError, find_adapter
-    from partstream.agents.external_tools import HostTools
-    from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
-    from partstream.agents.options import ToolActivity
-    from partstream.agents.outputs import (
+    from partstream.agents.adapter import (
+        AgentAdapter,
         AgentFile,
         AgentOutput,
+        AgentPairing,
+        AgentRequest,
         Approval,
         ApprovalAsked,
+        Decision,
         ExternalCalls,
         Handover,
-        InnerCall,
-        InnerResult,
         KeptState,
         Question,
         ResultObject,
@@ -43,8 +37,16 @@ if TYPE_CHECKING:
         StepUsage,
         SubAgentText,
     )
+    from partstream.agents.agent_model import AgentModel, as_model
+    from partstream.agents.approvals import ApprovalPolicy, ApproveFunction
+    from partstream.agents.client_events import ClientEvents, from_events
+    from partstream.agents.detection import UnknownAgentError, find_adapter
+    from partstream.agents.external_tools import HostTools
+    from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
+    from partstream.agents.options import ToolActivity
     from partstream.agents.run_states import RunStates
     from partstream.agents.threads import in_thread
+    from partstream.inner_activity import InnerCall, InnerResult
 
 __all__ = [
     "AgentAdapter",
@@ -97,20 +99,20 @@ _LAZY = {
     "AgentFailedError": "partstream.agents.failures",
     "AgentSaidNothingError": "partstream.agents.failures",
     "FailureKind": "partstream.agents.failures",
-    "AgentFile": "partstream.agents.outputs",
-    "AgentOutput": "partstream.agents.outputs",
-    "Approval": "partstream.agents.outputs",
-    "ApprovalAsked": "partstream.agents.outputs",
-    "ExternalCalls": "partstream.agents.outputs",
-    "Handover": "partstream.agents.outputs",
+    "AgentFile": "partstream.agents.adapter",
+    "AgentOutput": "partstream.agents.adapter",
+    "Approval": "partstream.agents.adapter",
+    "ApprovalAsked": "partstream.agents.adapter",
+    "ExternalCalls": "partstream.agents.adapter",
+    "Handover": "partstream.agents.adapter",
     "InnerCall": "partstream.inner_activity",
     "InnerResult": "partstream.inner_activity",
-    "KeptState": "partstream.agents.outputs",
-    "Question": "partstream.agents.outputs",
-    "ResultObject": "partstream.agents.outputs",
-    "StepBegun": "partstream.agents.outputs",
-    "StepUsage": "partstream.agents.outputs",
-    "SubAgentText": "partstream.agents.outputs",
+    "KeptState": "partstream.agents.adapter",
+    "Question": "partstream.agents.adapter",
+    "ResultObject": "partstream.agents.adapter",
+    "StepBegun": "partstream.agents.adapter",
+    "StepUsage": "partstream.agents.adapter",
+    "SubAgentText": "partstream.agents.adapter",
     "ToolActivity": "partstream.agents.options",
     "RunStates": "partstream.agents.run_states",
     "ClientEvents": "partstream.agents.client_events",

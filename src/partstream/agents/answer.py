@@ -6,14 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.external_tools import HandedOut
-from partstream.agents.outputs import (
+from partstream.agents.adapter import (
     AgentFile,
     ApprovalAsked,
     ExternalCalls,
     Handover,
-    InnerCall,
-    InnerResult,
     KeptState,
     Question,
     ResultObject,
@@ -21,9 +18,12 @@ from partstream.agents.outputs import (
     StepUsage,
     SubAgentText,
 )
+from partstream.agents.external_tools import HandedOut
 from partstream.agents.shown_lines import ActivityLines
 from partstream.agents.step_usage import StepUsages
 from partstream.inner_activity import (
+    InnerCall,
+    InnerResult,
     call_data,
     call_line,
     handover_line,
@@ -40,9 +40,9 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.agents.adapter import AgentOutput, Approval
     from partstream.agents.external_tools import ExternalTools
     from partstream.agents.options import ToolActivity
-    from partstream.agents.outputs import AgentOutput, Approval
     from partstream.parts import ResponsePart
 
 __all__ = ["AgentAnswer"]

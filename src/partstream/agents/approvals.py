@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from partstream.agents.adapter import Decision
-from partstream.agents.outputs import Approval
+from partstream.agents.adapter import Approval, Decision
 from partstream.inner_activity import wanted_call, wish
 
 if TYPE_CHECKING:

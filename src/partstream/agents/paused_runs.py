@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.adapter import Decision
-from partstream.agents.outputs import Approval
+from partstream.agents.adapter import Approval, Decision
 from partstream.inner_activity import plain_value
 from partstream.parts import ToolCallPart, ToolResultPart
 from partstream.simple import text_of, user_request

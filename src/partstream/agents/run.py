@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.adapter import AgentPairing, InnerToolsAdapter, ToolMakingAdapter
+from partstream.agents.adapter import AgentPairing, InnerToolsAdapter, Question, ToolMakingAdapter
 from partstream.agents.answer import AgentAnswer
 from partstream.agents.approvals import decided_by, question_of, read_reply
 from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
-from partstream.agents.outputs import Question
 from partstream.agents.paused_runs import PausedRun, paused_run_of
 from partstream.agents.requests import read_agent_request, read_results
 from partstream.agents.spoken_digest import said_digest, spoken_digest

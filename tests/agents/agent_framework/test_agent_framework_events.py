@@ -6,21 +6,20 @@ import pytest
 from agent_framework import AgentResponseUpdate, Content
 from agent_framework._types import ContentType
 
-from partstream.agents.agent_framework.events import RunEvents
-from partstream.agents.outputs import (
+from partstream.agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
     ExternalCalls,
     Handover,
-    InnerCall,
-    InnerResult,
     KeptState,
     Question,
     ResultObject,
     StepUsage,
 )
+from partstream.agents.agent_framework.events import RunEvents
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import UnifiedFinishReason, Usage

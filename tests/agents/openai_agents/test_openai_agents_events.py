@@ -5,20 +5,19 @@ from typing import Any
 
 import pytest
 
-from partstream.agents.openai_agents.events import RunEnd, RunEvents
-from partstream.agents.outputs import (
+from partstream.agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
     ExternalCalls,
     Handover,
-    InnerCall,
-    InnerResult,
     KeptState,
     ResultObject,
     StepUsage,
 )
+from partstream.agents.openai_agents.events import RunEnd, RunEvents
 from partstream.errors import LanguageModelError, ToolArgumentsError
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import UnifiedFinishReason, Usage

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from agent_framework import FunctionTool
 
-    from partstream.agents.adapter import AgentRequest
+    from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.agents.failures import FailureKind
-    from partstream.agents.outputs import AgentOutput
     from partstream.messages import Tool
 
 __all__ = ["AgentFramework"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import ApprovalAsked, ExternalCalls, Handover, KeptState, Question
 from partstream.agents.agent_framework.hosted_tools import (
     HOSTED_CALLS,
     HOSTED_RESULTS,
@@ -18,8 +19,8 @@ from partstream.agents.agent_framework.hosted_tools import (
 from partstream.agents.agent_framework.inner_tools import InnerTools
 from partstream.agents.agent_framework.said import Said
 from partstream.agents.agent_framework.step_tokens import StepTokens
-from partstream.agents.outputs import ApprovalAsked, ExternalCalls, Handover, InnerCall, KeptState, Question
 from partstream.errors import UpstreamFailureError
+from partstream.inner_activity import InnerCall
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.protocols.citations import markdown_link
 from partstream.usage import FinishReason, UnifiedFinishReason
@@ -27,7 +28,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["RunEvents"]
 

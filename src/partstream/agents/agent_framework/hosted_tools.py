@@ -10,15 +10,16 @@ import binascii
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
+from partstream.agents.adapter import AgentFile
 from partstream.agents.agent_framework.call_pieces import parsed
-from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.parts import TextPart
 from partstream.protocols.citations import markdown_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["HOSTED_CALLS", "HOSTED_RESULTS", "file_of", "hosted_call", "hosted_result", "plain"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from partstream.agents.adapter import Approval
 from partstream.agents.agent_framework.call_pieces import CallPieces, StreamedCall, parsed
 from partstream.agents.agent_framework.hosted_tools import file_of, plain
-from partstream.agents.outputs import Approval, InnerCall, InnerResult
 from partstream.errors import ToolArgumentsError
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.parts import TextPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["InnerTools"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.agents.outputs import ResultObject
-from partstream.agents.paragraphs import Paragraphs
+from partstream.agents.adapter import Paragraphs, ResultObject
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.citations import markdown_link
 
 if TYPE_CHECKING:
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["Said"]
 

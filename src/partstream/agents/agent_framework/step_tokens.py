@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import StepUsage
+from partstream.agents.adapter import StepUsage
 from partstream.numbers import as_count
 from partstream.usage import Usage
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import Handover
 from partstream.agents.langchain.placeholders import is_placeholder
-from partstream.agents.outputs import Handover, InnerCall, InnerResult
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.parts import ToolCallPart, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["RunCalls"]
 

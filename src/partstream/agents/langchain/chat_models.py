@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
+from partstream.agents.adapter import ExternalCalls, KeptState
 from partstream.agents.langchain.conversation import messages_of, system_message, with_results
 from partstream.agents.langchain.failures import CHAT_MODEL_ERRORS
 from partstream.agents.langchain.guard import stop_if_cancelled
 from partstream.agents.langchain.host_run import function_schema
 from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
 from partstream.agents.langchain.spoken_messages import SpokenMessages
-from partstream.agents.outputs import ExternalCalls, KeptState
 from partstream.errors import ToolArgumentsError
 from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
@@ -23,8 +23,7 @@ from partstream.parts import tool_call_part
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from partstream.agents.adapter import AgentRequest
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.parts import ToolCallPart
 
 __all__ = ["ADAPTER", "ChatModelAdapter"]

@@ -9,7 +9,7 @@ from partstream.outputs import Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart
 
 if TYPE_CHECKING:
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["CUSTOM_MIME_TYPE", "custom_outputs"]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import ExternalCalls, ResultObject
 from partstream.agents.langchain.calls import RunCalls
 from partstream.agents.langchain.custom_data import custom_outputs
 from partstream.agents.langchain.interrupts import RunInterrupt, asked_of
 from partstream.agents.langchain.spoken_messages import SpokenMessages
-from partstream.agents.outputs import ExternalCalls, ResultObject
 from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
     from partstream.parts import ToolCallPart
 
 __all__ = ["STREAM_MODES", "GraphEvents"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import StepUsage
+from partstream.agents.adapter import StepUsage
 from partstream.errors import TruncatedStreamError
 from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome

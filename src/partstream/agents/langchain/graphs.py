@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.errors import InvalidUpdateError
 
+from partstream.agents.adapter import ApprovalAsked, KeptState, Question
 from partstream.agents.langchain.answering_graph import AnsweringGraph
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
 from partstream.agents.langchain.failures import ERRORS
@@ -31,14 +32,12 @@ from partstream.agents.langchain.run_input import (
     resumed_from_messages,
     thread_config,
 )
-from partstream.agents.outputs import ApprovalAsked, KeptState, Question
 from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Sequence
 
-    from partstream.agents.adapter import AgentRequest
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput, AgentRequest
 
 __all__ = ["ADAPTER", "GraphAdapter"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.agents.outputs import Approval, ApprovalAsked, Question
+from partstream.agents.adapter import Approval, ApprovalAsked, Question
 from partstream.markdown import code_block
 
 if TYPE_CHECKING:

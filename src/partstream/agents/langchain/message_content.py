@@ -9,7 +9,8 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
+from partstream.agents.adapter import AgentFile
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import CitationMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
@@ -17,7 +18,7 @@ from partstream.protocols.citations import Citation, Citations, RecentText, mark
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["MessageContent"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import SubAgentText
 from partstream.agents.langchain.finish import LastFinish, StepTokens
 from partstream.agents.langchain.message_content import MessageContent
 from partstream.agents.langchain.streamed_arguments import StreamedArguments
-from partstream.agents.outputs import SubAgentText
 from partstream.outputs import Unmapped
 from partstream.parts import TextPart, text_part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
     from partstream.outputs import Finish
 
 __all__ = ["SpokenMessages"]

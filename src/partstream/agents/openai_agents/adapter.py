@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from agents import Agent, RunConfig
     from agents.result import RunResultStreaming
 
-    from partstream.agents.adapter import AgentRequest
+    from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.agents.failures import FailureKind
-    from partstream.agents.outputs import AgentOutput
 
 __all__ = ["OpenAIAgents"]
 

@@ -10,16 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, KeptState, ResultObject
 from partstream.agents.openai_agents.inner_responses import InnerResponses
 from partstream.agents.openai_agents.inner_tools import InnerTools, arguments_of, call_id_of, field_of, name_of
-from partstream.agents.outputs import (
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    ResultObject,
-)
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import ToolCallPart
@@ -28,7 +21,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
     from partstream.usage import Usage
 
 __all__ = ["RunEnd", "RunEvents"]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.agents.adapter import Paragraphs
 from partstream.agents.openai_agents.step_usages import StepUsages
 from partstream.agents.openai_agents.wire import open_response
-from partstream.agents.paragraphs import Paragraphs
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
     from partstream.outputs import ResponseStream, StreamOutput
 
 __all__ = ["InnerResponses"]

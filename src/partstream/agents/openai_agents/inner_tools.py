@@ -6,15 +6,16 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
+from partstream.agents.adapter import AgentFile
 from partstream.conversation.media import sniff
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Unmapped
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["InnerTools", "arguments_of", "call_id_of", "field_of", "name_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.agents.outputs import StepUsage
+from partstream.agents.adapter import StepUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import UsageLimits
 
-    from partstream.agents.adapter import AgentRequest
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.agents.pydantic_ai.results import RunEnd
 
 __all__ = ["ADAPTER", "PydanticAI"]

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import AgentFile, InnerCall, InnerResult, StepBegun
+from partstream.agents.adapter import AgentFile, StepBegun
 from partstream.agents.pydantic_ai.conversation import THINKING_KEY
 from partstream.agents.pydantic_ai.inner_tools import InnerTools, arguments_of, is_error
 from partstream.agents.pydantic_ai.results import RunEnd, outputs_of_responses, outputs_of_value
 from partstream.agents.pydantic_ai.texts import StepTexts
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Unmapped
 from partstream.parts import text_part, thinking_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
 
 __all__ = ["EventReader"]
 

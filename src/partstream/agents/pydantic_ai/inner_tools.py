@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import InnerCall, InnerResult
+from partstream.inner_activity import InnerCall, InnerResult
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import Approval, ApprovalAsked, ExternalCalls, KeptState, Question
+from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, KeptState, Question
 from partstream.agents.pydantic_ai.conversation import common_arguments, result_value
 from partstream.agents.pydantic_ai.inner_tools import arguments_of
 from partstream.conversation.media import MediaKind
@@ -23,8 +23,7 @@ from partstream.parts import tool_call_part
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentRequest, Decision
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.parts import ToolCallPart
 
 __all__ = ["PausedRun", "WaitingCall", "WaitingFor", "dumped", "waiting_calls"]

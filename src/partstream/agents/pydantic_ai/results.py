@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import AgentFile, ResultObject, StepUsage
+from partstream.agents.adapter import AgentFile, ResultObject, StepUsage
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import text_part
@@ -15,7 +15,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.agents.outputs import AgentOutput
+    from partstream.agents.adapter import AgentOutput
     from partstream.agents.pydantic_ai.texts import StepTexts
 
 __all__ = ["RunEnd", "is_deferred", "is_deferred_type", "outputs_of_responses", "outputs_of_value"]
