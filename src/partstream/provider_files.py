@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from zlib import crc32
 
-from partstream.agents.detection import UnknownAgentError, is_agent
-from partstream.agents.factories import is_factory
+from partstream.agents.detection import UnknownAgentError, is_agent, is_factory
 from partstream.agents.in_files import agents_in, provider_of
 from partstream.errors import CallerError
 from partstream.kinds import as_kind

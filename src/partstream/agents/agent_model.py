@@ -18,9 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from partstream.agents.adapter import AgentPairing
-from partstream.agents.detection import HOOK, UnknownAgentError, find_adapter, hook_of
+from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream.agents.external_tools import AUTO
-from partstream.agents.factories import as_factory, is_factory
 from partstream.agents.options import AgentOptions, ToolActivity
 from partstream.agents.run import AgentRun, AgentSpec
 from partstream.agents.run_states import RunStates

@@ -6,6 +6,7 @@ is, by a method `__partstream_model__` that returns a provider or an :class:`~pa
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from partstream.agents.adapter import AgentAdapter
 
-__all__ = ["HOOK", "KINDS", "AgentKind", "UnknownAgentError", "find_adapter", "hook_of", "is_agent", "kind_of"]
+
+# ---- detection ----
 
 HOOK: Final = "__partstream_model__"
 """The name of the method by which an object says itself how it is asked."""
@@ -123,3 +125,35 @@ def find_adapter(value: object) -> AgentAdapter | None:
 def _fits(kind: AgentKind, modules: list[str], value: object) -> bool:
     is_of = any(module == kind.module or module.startswith(f"{kind.module}.") for module in modules)
     return is_of and not isinstance(value, type) and all(hasattr(value, name) for name in kind.attributes)
+
+
+# ---- factories ----
+# Functions that make agents: which functions are meant, and how they are called.
+
+
+def is_factory(value: object) -> bool:
+    """Whether an object can be called for an agent: with nothing, or with the host's tools as the one argument."""
+    if not callable(value) or any(is_kind(value) for is_kind in _ASYNCHRONOUS):
+        return False
+    parameters = _parameters(value)
+    return sum(one.default is one.empty and one.kind is not one.VAR_KEYWORD for one in parameters) <= 1
+
+
+def as_factory(make: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
+    """A function that makes agents, as one that takes the host's tools."""
+    return make if any(_takes_tools(one) for one in _parameters(make)) else lambda _tools: make()
+
+
+_ASYNCHRONOUS = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
+"""A function of these makes no agent when it is called."""
+
+
+def _takes_tools(parameter: inspect.Parameter) -> bool:
+    return parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(make).parameters.values())
+    except (TypeError, ValueError):  # a function without a signature, such as one written in C
+        return []

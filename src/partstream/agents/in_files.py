@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.agents.detection import UnknownAgentError, hook_of, is_agent, kind_of
-from partstream.agents.factories import is_factory
+from partstream.agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
 from partstream.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
