@@ -31,7 +31,7 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.agents import as_model
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.checked_progress import CheckedProgress
 from partstream.codec.json_codec import loads
 from partstream.contract import CheckMode

@@ -23,7 +23,7 @@ from partstream.agents import (
     as_model,
 )
 from partstream.agents.approvals import question_of, read_reply
-from partstream.agents.spoken_digest import spoken_digest
+from partstream.agents.run import spoken_digest
 from partstream.kept_folder import FileLimits
 from partstream.tokens.ledger.ledger import Ledger
 

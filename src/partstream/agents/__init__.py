@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.agents.external_tools import HostTools
     from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
     from partstream.agents.options import ToolActivity
-    from partstream.agents.run_states import RunStates
+    from partstream.agents.run import RunStates
     from partstream.agents.threads import in_thread
     from partstream.inner_activity import InnerCall, InnerResult
 
@@ -114,7 +114,7 @@ _LAZY = {
     "StepUsage": "partstream.agents.adapter",
     "SubAgentText": "partstream.agents.adapter",
     "ToolActivity": "partstream.agents.options",
-    "RunStates": "partstream.agents.run_states",
+    "RunStates": "partstream.agents.run",
     "ClientEvents": "partstream.agents.client_events",
     "from_events": "partstream.agents.client_events",
     "in_thread": "partstream.agents.threads",

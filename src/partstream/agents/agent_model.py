@@ -21,8 +21,7 @@ from partstream.agents.adapter import AgentPairing
 from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream.agents.external_tools import AUTO
 from partstream.agents.options import AgentOptions, ToolActivity
-from partstream.agents.run import AgentRun, AgentSpec
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import AgentRun, AgentSpec, RunStates
 from partstream.agents.step_usage import usage_row
 from partstream.answer_functions import check_keywords, checked_fields
 from partstream.answering import run_until_cancelled

@@ -9,40 +9,262 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
+import secrets
+import time
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
-from partstream.agents.adapter import AgentPairing, InnerToolsAdapter, Question, ToolMakingAdapter
+from partstream.agents.adapter import (
+    AgentPairing,
+    AgentRequest,
+    Approval,
+    Decision,
+    InnerToolsAdapter,
+    Question,
+    ToolMakingAdapter,
+)
 from partstream.agents.answer import AgentAnswer
 from partstream.agents.approvals import decided_by, question_of, read_reply
+from partstream.agents.external_tools import ExternalTools, selected
 from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
-from partstream.agents.paused_runs import PausedRun, paused_run_of
-from partstream.agents.requests import read_agent_request, read_results
-from partstream.agents.spoken_digest import said_digest, spoken_digest
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.conversation.call_ids import CallIds
+from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
+from partstream.conversation.normal_form import read_turns
+from partstream.conversation.pairing import pair
 from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
+from partstream.conversation.turns import Call, Result, Text, TurnRole
 from partstream.errors import LanguageModelError
+from partstream.inner_activity import plain_value
+from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.kinds import as_kind
-from partstream.messages import Role
+from partstream.messages import ChatMessage, Role
 from partstream.outputs import Finish, Outcome
-from partstream.parts import DataPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.provider import DrainingProgress, FinishingProgress
+from partstream.simple import text_of, user_request
 from partstream.usage import usage_part
+from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentAdapter, AgentRequest
+    from partstream.agents.adapter import AgentAdapter
+    from partstream.agents.external_tools import HostTools
     from partstream.agents.options import AgentOptions
-    from partstream.agents.run_states import RunStates
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
-    from partstream.parts import ResponsePart
+    from partstream.conversation.turns import Turn
+    from partstream.messages import RequestOptions
+    from partstream.parts import MessagePart, ResponsePart
     from partstream.provider import Progress
     from partstream.usage import Usage
 
-__all__ = ["AgentRun", "AgentSpec"]
+
+# ---- requests ----
+# A host's request as one to an agent: turns in pairs, instructions, the host's tools; no I/O.
+
+
+def read_agent_request(
+    messages: Sequence[ChatMessage], options: RequestOptions, host_tools: HostTools, inner_tools: Collection[str]
+) -> tuple[AgentRequest, ExternalTools]:
+    """The request, rebuilt from the conversation alone, and the host's tools of it.
+
+    Args:
+        messages: The conversation.
+        options: The tools and options of the host.
+        host_tools: Which of the host's tools the agent gets.
+        inner_tools: The names of the agent's own tools.
+    """
+    given, _ = read_turns(messages)
+    called = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
+    external = ExternalTools(selected(options.tools, host_tools), inner_tools, called)
+    turns, _ = pair(external.renamed_turns(given), CallIds(""), external.names)
+    named = options.model_options.get("_conversationId")
+    return AgentRequest(
+        turns=tuple(turn for turn in turns if turn.role is not TurnRole.SYSTEM),
+        messages=tuple(messages),
+        instructions=_instructions(turns),
+        tools=external.tools,
+        tool_mode=options.tool_mode,
+        # Names with an underscore are for the host (observed in Copilot 0.67).
+        model_options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
+        thread_id=named if isinstance(named, str) and named else uuid4().hex,
+    ), external
+
+
+def read_results(results: Iterable[ToolResultPart], names: dict[str, str]) -> dict[str, Result]:
+    """Results of the host as pieces of turns, by the ids of their calls.
+
+    Args:
+        results: The results.
+        names: The agent's names of the tools, by call id.
+    """
+    pieces: dict[str, Result] = {}
+    for result in results:
+        for turn in read_turns([ChatMessage.user([result])])[0]:
+            for piece in turn.content:
+                if isinstance(piece, Result):
+                    pieces[piece.call_id] = replace(piece, name=names.get(piece.call_id, piece.name))
+    return pieces
+
+
+def _instructions(turns: Iterable[Turn]) -> str:
+    texts = (
+        "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+        for turn in turns
+        if turn.role is TurnRole.SYSTEM
+    )
+    return "\n\n".join(filter(None, texts))
+
+
+# ---- paused runs ----
+# A run of an agent that has stopped and may go on: what is kept of it, and what the next request says to it.
+#
+# The record is JSON. It belongs to one conversation: it holds the digest of what was answered and that of the answer.
+
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PausedRun:
+    """What is kept of a run that has stopped.
+
+    Attributes:
+        framework: The framework of the agent, which alone reads the state.
+        state: The adapter's state, a JSON object.
+        calls: The calls of the host's tools that the run waits for, with the framework's ids and the host's names.
+        approvals: The calls of the agent's own tools that the person was asked about; then `calls` are not handed out
+            yet.
+        decisions: What was decided already, by call id.
+        question: Whether the run waits for the answer to a question.
+        history: The digest of the conversation that the answer answered; empty before it is kept.
+        answer: The digest of the answer; empty before it is kept.
+        had_tools: Whether the request that the answer answered brought tools of the host.
+    """
+
+    framework: str
+    state: Mapping[str, Any] = field(repr=False)
+    calls: tuple[ToolCallPart, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    question: bool = False
+    history: str = ""
+    answer: str = ""
+    had_tools: bool = False
+
+    def decided(self, decisions: Mapping[str, Decision]) -> PausedRun:
+        """The run after the approvals were decided."""
+        return replace(self, approvals=(), decisions={**self.decisions, **decisions}, history="", answer="")
+
+    def results(self, later: Sequence[ChatMessage]) -> tuple[ToolResultPart, ...] | None:
+        """The results of the calls in the order of the calls; None where one is missing, or where more was said.
+
+        Args:
+            later: The messages behind the answer that handed the calls out.
+        """
+        parts = [part for message in later for part in message.content]
+        found = {part.call_id: part for part in parts if isinstance(part, ToolResultPart)}
+        wanted = [call.call_id for call in self.calls]
+        if sorted(found) != sorted(wanted) or any(text_of(message).strip() for message in later):
+            return None
+        return tuple(found[call_id] for call_id in wanted)
+
+    def reply(self, later: Sequence[ChatMessage]) -> str:
+        """What the person said behind the answer; empty where they said nothing."""
+        return user_request(later).strip()
+
+    def to_json(self) -> dict[str, Any]:
+        """The record."""
+        return {
+            "version": _VERSION,
+            "framework": self.framework,
+            "history": self.history,
+            "answer": self.answer,
+            "state": self.state,
+            "calls": [[one.call_id, one.name, dict(one.input)] for one in self.calls],
+            "approvals": [[one.call_id, one.name, plain_value(one.arguments), one.reason] for one in self.approvals],
+            "decisions": {call_id: [one.approved, one.reason] for call_id, one in self.decisions.items()},
+            "question": self.question,
+            "hadTools": self.had_tools,
+        }
+
+
+def paused_run_of(record: Any) -> PausedRun | None:
+    """The run in a record; None for a damaged record, and for one of another version."""
+    if not isinstance(record, dict) or record.get("version") != _VERSION:
+        return None
+    try:
+        return PausedRun(
+            framework=record["framework"],
+            state=dict(record["state"]),
+            calls=tuple(ToolCallPart(call_id, name, given) for call_id, name, given in record["calls"]),
+            approvals=tuple(Approval(*one) for one in record["approvals"]),
+            decisions={call_id: Decision(*one) for call_id, one in record["decisions"].items()},
+            question=record["question"] is True,
+            history=record["history"],
+            answer=record["answer"],
+            had_tools=record.get("hadTools") is True,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+# ---- spoken digest ----
+# The digest by which a kept run knows its conversation: of what was said, not of how the host renders it.
+#
+# Copilot puts context of its own around a person's words and renders it anew in every turn, so for messages of the
+# user only the words count, and what tools returned. Of an answer count its calls and its text, without white space
+# and without the descriptions that hosts put in the place of files (:mod:`partstream.hosts.vscode.restored_files`).
+
+_NOT_SAID = re.compile(r"\[\w+/[\w.+-]+\]|\s+")
+"""White space, and the description of a file, such as `[image/png]`."""
+_REQUEST_TAG = "<userRequest>"
+_SIZE = 16
+
+
+def spoken_digest(messages: Sequence[ChatMessage]) -> str:
+    """The digest of a conversation: answers with their calls, what the tools returned, and the words of the person."""
+    is_tagged = any(_REQUEST_TAG in text_of(message) for message in messages if message.role is Role.USER)
+    digest = blake2b(digest_size=_SIZE)
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            add_fields(digest, (b"answer", said_digest(message.content).encode()))
+        elif message.role is Role.USER:
+            kept = _said_by_user(message, is_tagged=is_tagged)
+            if kept is not None:
+                one = HistoryDigest()
+                one.add(kept)
+                add_fields(digest, (b"user", one.value.encode()))
+    return digest.hexdigest()
+
+
+def said_digest(parts: Iterable[MessagePart]) -> str:
+    """The digest of an answer: what was said in it, and its calls."""
+    parts = list(parts)
+    text = "".join(part.value for part in parts if isinstance(part, TextPart))
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    return answer_digest([TextPart(_NOT_SAID.sub("", text)), *calls])
+
+
+def _said_by_user(message: ChatMessage, *, is_tagged: bool) -> ChatMessage | None:
+    """A message of the user without what the host adds to it; None where nothing else is in it."""
+    results = [part for part in message.content if isinstance(part, ToolResultPart)]
+    text = text_of(message)
+    if is_tagged and _REQUEST_TAG not in text:
+        return ChatMessage.user(results) if results else None
+    words = user_request([message]) if is_tagged else text
+    others = [part for part in message.content if not isinstance(part, TextPart)]
+    return ChatMessage.user([*others, TextPart(words)]) if words or others else None
+
+
+# ---- run ----
 
 _logger = logging.getLogger("partstream.agents")
 
@@ -302,3 +524,71 @@ def _last_answer(messages: Sequence[ChatMessage]) -> int | None:
 def _marker_of(message: ChatMessage) -> StateMarker | None:
     markers = (read_marker(part) for part in message.content if isinstance(part, DataPart))
     return next((marker for marker in markers if marker is not None), None)
+
+
+# ---- run states ----
+# Keeps stopped runs between two requests: one JSON file each, under a random key, in the user's data folder.
+#
+# A record holds a conversation, so the folder and its files are for the user alone; what is too old or too much is
+# removed. Nothing is ever unpickled.
+
+_FOLDER: Final = "agent-runs"
+_KEY: Final = re.compile(r"[0-9a-f]{32}")
+_NAMES: Final = re.compile(rf"{_KEY.pattern}\.json")
+_LIMITS: Final = FileLimits(file_bytes=16 * 2**20, all_bytes=128 * 2**20, files=500, seconds=14 * 86_400.0)
+
+
+class RunStates:
+    """The stopped runs in one folder. Any number of processes may share it.
+
+    Args:
+        folder: The folder; None for that of the user's data. It is made when the first run is kept.
+        limits: What it holds at the most. A larger record is not kept, and the run is rebuilt instead.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        limits: FileLimits = _LIMITS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._place = folder
+        self._limits = limits
+        self._clock = clock
+
+    def keep(self, record: dict[str, Any]) -> str | None:
+        """Keeps a record; returns its key, or None where it cannot be kept: then the run is rebuilt from the
+        conversation.
+
+        Raises:
+            TypeError: The record is no JSON.
+        """
+        data = dumps(record)
+        if len(data) > self._limits.file_bytes:
+            _logger.warning("a stopped run of an agent was not kept: it takes %d bytes", len(data))
+            return None
+        key = secrets.token_hex(16)
+        try:
+            self._folder().write(f"{key}.json", data)
+        except OSError as error:
+            _logger.warning("a stopped run of an agent was not kept: %s", error.strerror or type(error).__name__)
+            return None
+        return key
+
+    def find(self, key: str) -> Any:
+        """The record under a key, as its JSON value; None where there is none any more."""
+        if not _KEY.fullmatch(key):  # the key comes from the conversation: it must not name a file elsewhere
+            return None
+        path = self._folder().path / f"{key}.json"
+        try:
+            if path.is_symlink() or path.stat().st_size > self._limits.file_bytes:
+                return None
+            return loads(path.read_bytes())
+        except (OSError, JSONDecodeError):
+            return None
+
+    def _folder(self) -> KeptFolder:
+        """The folder of this moment; one that a person has linked elsewhere is used there."""
+        place = os.path.realpath(self._place or DATA.path() / _FOLDER)
+        return KeptFolder(Path(place), _NAMES, self._limits, self._clock)

@@ -19,7 +19,7 @@ from partstream.agents.adapter import AgentRequest
 from partstream.agents.agent_framework import ADAPTER, AgentFramework
 from partstream.agents.agent_framework.conversation import chosen_options, run_messages
 from partstream.agents.failures import AgentFailedError
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
 from partstream.messages import ToolMode

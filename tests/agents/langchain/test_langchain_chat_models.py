@@ -26,7 +26,7 @@ from partstream import (
     UnifiedFinishReason,
 )
 from partstream.agents import as_model
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.messages import ToolMode
 from partstream.parts import ToolCallPart, ToolResultPart
 

@@ -32,7 +32,7 @@ from partstream.agents.failures import AgentFailedError, FailureKind
 from partstream.agents.langchain import AnsweringGraph, host_tools
 from partstream.agents.langchain.custom_data import CUSTOM_MIME_TYPE
 from partstream.agents.langchain.placeholders import PLACEHOLDER
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.messages import ChatMessage, ToolMode
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})

@@ -25,7 +25,7 @@ from partstream.agents import AgentPairing, as_model
 from partstream.agents.adapter import AgentRequest
 from partstream.agents.failures import AgentFailedError
 from partstream.agents.openai_agents import ADAPTER, OpenAIAgents
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.conversation.turns import Text, Turn, TurnRole
 from partstream.messages import ToolMode
 

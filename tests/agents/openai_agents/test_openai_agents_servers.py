@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from scenarios import Answer, Chat
 
 from partstream.agents import as_model
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelError
 from partstream.outputs import Outcome
 from partstream.provider_files import SourceLoader

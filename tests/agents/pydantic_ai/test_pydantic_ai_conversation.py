@@ -22,7 +22,7 @@ from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, Tool
 from partstream import ToolCallPart as HostCall
 from partstream.agents import AgentRequest
 from partstream.agents.pydantic_ai.conversation import THINKING_KEY, model_settings_of, run_arguments
-from partstream.agents.requests import read_agent_request
+from partstream.agents.run import read_agent_request
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Text, Turn, TurnRole
 from partstream.messages import RequestOptions, ToolMode

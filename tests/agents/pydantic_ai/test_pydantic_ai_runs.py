@@ -32,7 +32,7 @@ from partstream import CancellationTokenSource, ChatMessage, DataPart, RequestOp
 from partstream.agents import AgentFailedError, AgentPairing, FailureKind, as_model
 from partstream.agents.detection import find_adapter
 from partstream.agents.pydantic_ai import ADAPTER, PydanticAI
-from partstream.agents.run_states import RunStates
+from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelErrorCode, ToolArgumentsError, UpstreamHTTPError
 from partstream.messages import ToolMode
 from partstream.parts import ThinkingPart

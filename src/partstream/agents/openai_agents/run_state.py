@@ -1,7 +1,7 @@
 """The state of a run that the SDK has stopped, as JSON and back. What cannot be kept is rebuilt from the conversation.
 
 The SDK's own warning stands (`RunState.from_json`): only a state of our own comes here, see
-:mod:`partstream.agents.run_states`.
+:mod:`partstream.agents.run`.
 """
 
 from __future__ import annotations
