@@ -3,7 +3,7 @@
 import pytest
 
 from partstream import Tool
-from partstream.agents.external_tools import ExternalTools, selected
+from partstream.agents.answer import ExternalTools, selected
 from partstream.conversation.tool_names import ANY_NAME
 
 READ, EDIT, FIND = (Tool(name, "") for name in ("read_file", "edit_file", "find"))

@@ -1,6 +1,6 @@
 """The tokens of inner requests: what is told of the last one, and their sum."""
 
-from partstream.agents.step_usage import StepUsages
+from partstream.agents.answer import StepUsages
 from partstream.usage import Usage
 
 

@@ -22,7 +22,7 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.agents.approvals import question_of, read_reply
+from partstream.agents.answer import question_of, read_reply
 from partstream.agents.run import spoken_digest
 from partstream.kept_folder import FileLimits
 from partstream.tokens.ledger.ledger import Ledger

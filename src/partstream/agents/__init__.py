@@ -38,12 +38,10 @@ if TYPE_CHECKING:
         SubAgentText,
     )
     from partstream.agents.agent_model import AgentModel, as_model
-    from partstream.agents.approvals import ApprovalPolicy, ApproveFunction
+    from partstream.agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
     from partstream.agents.client_events import ClientEvents, from_events
     from partstream.agents.detection import UnknownAgentError, find_adapter
-    from partstream.agents.external_tools import HostTools
     from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
-    from partstream.agents.options import ToolActivity
     from partstream.agents.run import RunStates
     from partstream.agents.threads import in_thread
     from partstream.inner_activity import InnerCall, InnerResult
@@ -89,13 +87,13 @@ _LAZY = {
     "AgentPairing": "partstream.agents.adapter",
     "AgentRequest": "partstream.agents.adapter",
     "Decision": "partstream.agents.adapter",
-    "ApprovalPolicy": "partstream.agents.approvals",
-    "ApproveFunction": "partstream.agents.approvals",
+    "ApprovalPolicy": "partstream.agents.answer",
+    "ApproveFunction": "partstream.agents.answer",
     "AgentModel": "partstream.agents.agent_model",
     "as_model": "partstream.agents.agent_model",
     "UnknownAgentError": "partstream.agents.detection",
     "find_adapter": "partstream.agents.detection",
-    "HostTools": "partstream.agents.external_tools",
+    "HostTools": "partstream.agents.answer",
     "AgentFailedError": "partstream.agents.failures",
     "AgentSaidNothingError": "partstream.agents.failures",
     "FailureKind": "partstream.agents.failures",
@@ -113,7 +111,7 @@ _LAZY = {
     "StepBegun": "partstream.agents.adapter",
     "StepUsage": "partstream.agents.adapter",
     "SubAgentText": "partstream.agents.adapter",
-    "ToolActivity": "partstream.agents.options",
+    "ToolActivity": "partstream.agents.answer",
     "RunStates": "partstream.agents.run",
     "ClientEvents": "partstream.agents.client_events",
     "from_events": "partstream.agents.client_events",

@@ -18,11 +18,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from partstream.agents.adapter import AgentPairing
+from partstream.agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
 from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
-from partstream.agents.external_tools import AUTO
-from partstream.agents.options import AgentOptions, ToolActivity
 from partstream.agents.run import AgentRun, AgentSpec, RunStates
-from partstream.agents.step_usage import usage_row
 from partstream.answer_functions import check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
 from partstream.arguments import FILLED_TEXT, Expectation, check, described, optional
@@ -37,8 +35,7 @@ from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.ledger.kept_usage import note_usage
 
 if TYPE_CHECKING:
-    from partstream.agents.approvals import ApprovalPolicy
-    from partstream.agents.external_tools import HostTools
+    from partstream.agents.answer import ApprovalPolicy, HostTools
     from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import ModelFields, Progress

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from partstream.agents.adapter import (
     AgentFile,
+    Approval,
     ApprovalAsked,
+    Decision,
     ExternalCalls,
     Handover,
     KeptState,
@@ -18,9 +23,10 @@ from partstream.agents.adapter import (
     StepUsage,
     SubAgentText,
 )
-from partstream.agents.external_tools import HandedOut
-from partstream.agents.shown_lines import ActivityLines
-from partstream.agents.step_usage import StepUsages
+from partstream.conversation.digest import short_digest
+from partstream.conversation.texts import well_formed
+from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import Call, Result
 from partstream.inner_activity import (
     InnerCall,
     InnerResult,
@@ -30,22 +36,292 @@ from partstream.inner_activity import (
     plain_value,
     result_data,
     result_line,
+    wanted_call,
+    wish,
 )
 from partstream.kept_files import is_file
-from partstream.markdown import code_block
+from partstream.markdown import code_block, inline_code
+from partstream.messages import Tool
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class, thinking_part, tool_call_part
+from partstream.settings.kinds import Choice
+from partstream.tokens.ledger.rows import UsageRow
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentOutput, Approval
-    from partstream.agents.external_tools import ExternalTools
-    from partstream.agents.options import ToolActivity
+    from partstream.agents.adapter import AgentOutput
+    from partstream.conversation.state_marker import Origin
+    from partstream.conversation.turns import Piece, Turn
+    from partstream.messages import RequestOptions
     from partstream.parts import ResponsePart
 
-__all__ = ["AgentAnswer"]
+
+# ---- options ----
+# How an agent is shown and what it may do, as the person chose it.
+
+
+class ToolActivity(Choice):
+    """How the calls of an agent's own tools are shown."""
+
+    THINKING = "thinking", "As lines of thinking, which a host shows apart from the answer"
+    TEXT = "text", "As lines of the answer, which stay in the conversation"
+    OFF = "off", "Not at all"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """The options of one model that is an agent.
+
+    Attributes:
+        tools: How the calls of the agent's own tools are shown.
+        approve: Who decides about calls that want to be allowed.
+        host_tools: Which of the host's tools the agent gets.
+    """
+
+    tools: ToolActivity
+    approve: ApprovalPolicy
+    host_tools: HostTools
+
+
+# ---- shown lines ----
+# The lines about an agent's own work between the pieces of its answer: as what they are shown, and in which block.
+
+_BLANK_LINE: Final = "\n\n"
+
+
+class ActivityLines:
+    """The lines of one answer.
+
+    Lines of thinking have the id of the model's own thinking of their step, so that both form one block. They have no
+    metadata, because a host keeps only the last of an answer (docs/wires/agents.md#metadata-of-inner-activity).
+
+    Args:
+        shown: How the lines are shown.
+        block: What the ids of blocks begin with that the model has not named; unique in the conversation.
+    """
+
+    def __init__(self, shown: ToolActivity, block: str) -> None:
+        self._shown = shown
+        self._block = block
+        self._step = 1
+        self._ids: dict[int, str] = {}
+        self._ends: dict[type[ResponsePart], str] = {}
+
+    def begin_step(self, step: int) -> None:
+        """The answer to an inner request to the model begins."""
+        self._step = step
+
+    def next_step(self) -> None:
+        """The next inner request to the model begins."""
+        self._step += 1
+
+    def saw(self, part: TextPart | ThinkingPart) -> None:
+        """Takes a part of the answer, in order: a line begins a paragraph of its own behind it."""
+        if part.value:
+            self._ends[type(part)] = f"{self._ends.get(type(part), '')}{part.value}"[-len(_BLANK_LINE) :]
+
+    def in_step(self, part: ThinkingPart) -> ThinkingPart:
+        """The model's own thinking, with the id of its step if it has none."""
+        if part.id:
+            self._ids[self._step] = part.id
+            return part
+        return thinking_part(part.value, self._id(self._step), part.metadata)
+
+    def line(self, text: str, step: int | None = None) -> list[ResponsePart]:
+        """The parts of a line, in the block of a step; by default, of the one that runs."""
+        if self._shown is ToolActivity.OFF:
+            return []
+        if self._shown is ToolActivity.TEXT:
+            return [TextPart(f"{self._break(TextPart)}{inline_code(text)}{_BLANK_LINE}")]
+        return [ThinkingPart(f"{self._break(ThinkingPart)}{text}{_BLANK_LINE}", self._id(step or self._step))]
+
+    def paragraph(self, text: str) -> list[ResponsePart]:
+        """The parts of a text that is a paragraph of its own."""
+        return [TextPart(f"{self._break(TextPart)}{text}")] if text else []
+
+    def said_below(self, text: str) -> list[ResponsePart]:
+        """The parts of what an agent below the asked one says: thinking, because it is not the answer."""
+        return [] if self._shown is ToolActivity.OFF or not text else [ThinkingPart(text, self._id(self._step))]
+
+    def _break(self, kind: type[ResponsePart]) -> str:
+        """What sets a paragraph apart from what stands before it."""
+        return "" if self._ends.get(kind, _BLANK_LINE) == _BLANK_LINE else _BLANK_LINE
+
+    def _id(self, step: int) -> str:
+        return self._ids.get(step) or f"{self._block}-{step}"
+
+
+# ---- step usage ----
+# The tokens of an agent's inner requests: those of the last fill its window, the sum is what the answer took.
+
+_COUNTS: Final = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cache_write_tokens",
+)
+
+
+class StepUsages:
+    """The tokens of the inner requests of one answer.
+
+    Attributes:
+        last: The tokens of the last request, by which a host decides when to compact; None without any.
+        total: The sum of all requests, a count that no request has being unknown; None without any.
+    """
+
+    def __init__(self) -> None:
+        self.last: Usage | None = None
+        self.total: Usage | None = None
+
+    def add(self, usage: Usage) -> None:
+        """Adds the next request; zeros are what frameworks say of a model that told nothing."""
+        if not (usage.input_tokens or usage.output_tokens or usage.total_tokens):
+            return
+        self.last = usage
+        self.total = usage if self.total is None else _sum(self.total, usage)
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    counts: dict[str, Any] = {}
+    for name in _COUNTS:
+        values = [value for usage in (one, other) if (value := getattr(usage, name)) is not None]
+        if values:
+            counts[name] = sum(values)
+    return Usage(**counts)
+
+
+def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float) -> UsageRow:
+    """The row of an answer in the ledger.
+
+    Args:
+        total: The sum of its inner requests.
+        origin: The agent and its model.
+        options: The options of the request, with the name that the host has for the conversation.
+        now: The end of the answer, in seconds since 1970.
+    """
+    conversation = options.model_options.get("_conversationId")
+    return UsageRow(
+        time=now,
+        model=origin.model,
+        upstream=origin.upstream,
+        conversation=short_digest(conversation) if isinstance(conversation, str) and conversation else None,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        cached_tokens=total.cached_tokens,
+        reasoning_tokens=total.reasoning_tokens,
+        cost=None,
+    )
+
+
+# ---- external tools ----
+# The host's tools on their way to an agent and back: which it gets, under which names, and each call once.
+
+AUTO: Final = "auto"
+"""The value of the option `host_tools` with which an agent gets all tools of the host."""
+
+HostTools: TypeAlias = "str | bool | Iterable[str] | Callable[[Tool], bool]"
+"""Which of the host's tools an agent gets: `"auto"` or True for all, False for none, names, or what says it of one."""
+
+_PREFIX: Final = "vscode_"
+"""What is put before the name of a host's tool that a tool of the agent has too."""
+_EMPTY_SCHEMA: Final = {"type": "object", "properties": {}}
+
+
+def selected(tools: Sequence[Tool], wanted: HostTools) -> tuple[Tool, ...]:
+    """The tools of a request that an agent gets, in their order.
+
+    A name of `wanted` that the request does not hold has no effect: hosts offer other tools in other modes.
+    """
+    if isinstance(wanted, bool | str):
+        return tuple(tools) if wanted else ()
+    if callable(wanted):
+        return tuple(tool for tool in tools if wanted(tool))
+    names = frozenset(wanted)
+    return tuple(tool for tool in tools if tool.name in names)
+
+
+class ExternalTools:
+    """The host's tools of one request, under the names that the agent knows them by.
+
+    Args:
+        tools: The tools that the agent gets, with the host's names.
+        taken: The names of the agent's own tools.
+        called: The names of tools in the conversation, which may be gone meanwhile.
+
+    Attributes:
+        names: Gives names that model servers accept.
+        tools: The tools under the names to use, each with a schema.
+    """
+
+    def __init__(self, tools: Sequence[Tool], taken: Collection[str], called: Iterable[str] = ()) -> None:
+        self._taken = frozenset(taken)
+        offered = {tool.name: tool for tool in reversed(tools)}  # of two with one name, the first counts
+        called = dict.fromkeys([*(tool.name for tool in tools), *called])
+        self._own = frozenset(called)
+        self.names = ToolNames(map(self.renamed, called))
+        self._given = {self.sent(name): name for name in called if name in offered}
+        self.tools = tuple(
+            Tool(sent, well_formed(offered[name].description), offered[name].input_schema or _EMPTY_SCHEMA)
+            for sent, name in self._given.items()
+        )
+
+    def renamed(self, name: str) -> str:
+        """The name of a host's tool beside the agent's own tools, before servers have a say in it."""
+        other = name
+        while other in self._taken or (other != name and other in self._own):
+            other = f"{_PREFIX}{other}"
+        return other
+
+    def sent(self, name: str) -> str:
+        """The agent's name for a host's tool."""
+        return self.names.to_upstream(self.renamed(name))
+
+    def renamed_turns(self, turns: Iterable[Turn]) -> list[Turn]:
+        """The turns of a conversation with the agent's names for the host's tools."""
+        return [replace(turn, content=tuple(map(self._renamed_piece, turn.content))) for turn in turns]
+
+    def _renamed_piece(self, piece: Piece) -> Piece:
+        return replace(piece, name=self.renamed(piece.name)) if isinstance(piece, Call | Result) else piece
+
+    def given(self, name: str) -> str | None:
+        """The host's name of a tool that the agent calls; None for a tool that is none of the host's."""
+        return self._given.get(name) or self._given.get(self.names.from_upstream(name))
+
+
+class HandedOut:
+    """The calls of the host's tools that one answer hands out: each id once, no name but the host's.
+
+    Args:
+        tools: The host's tools of the request.
+
+    Attributes:
+        calls: The calls with the host's names, in the model's order.
+        refused: The names of calls that are no calls of the host's tools.
+    """
+
+    def __init__(self, tools: ExternalTools) -> None:
+        self._tools = tools
+        self.calls: list[ToolCallPart] = []
+        self.refused: list[str] = []
+        self._seen: set[str] = set()
+
+    def add(self, calls: Iterable[ToolCallPart]) -> None:
+        """Adds the calls of a run; one whose id has come before is the same call once more."""
+        for call in calls:
+            given = self._tools.given(call.name)
+            if given is None:
+                self.refused.append(call.name)
+            elif call.call_id not in self._seen:
+                self._seen.add(call.call_id)
+                self.calls.append(tool_call_part(call.call_id, given, call.input))
+
+
+# ---- answer ----
 
 _Parts = list[Any]
 
@@ -205,3 +481,85 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
     Finish: AgentAnswer._end,  # noqa: SLF001
 }
 """What becomes of an output, by its class."""
+
+
+# ---- approvals ----
+# Calls of an agent's own tools that want to be allowed: who decides, how a person is asked, and what they answered.
+#
+# No provider can open a dialog, so the answer asks the person, who decides in the next message
+# (docs/wires/agents.md#approvals-and-interrupts). Nothing is approved without a decision.
+
+ApproveFunction: TypeAlias = Callable[[Approval], "bool | Awaitable[bool]"]
+"""Says of a call whether the agent may run it."""
+
+ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction
+"""Who decides: the person, nobody (every call is refused), or a function."""
+
+_REFUSED: Final = "Calls of this tool are not allowed here."
+_DECLINED: Final = "The person did not allow this call."
+_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "allow", "run", "go", "sure", "ja", "oui"})
+_BESIDE_YES: Final = frozenset({"please", "it", "them", "all", "do"})
+_NO: Final = frozenset({"no", "n", "deny", "denied", "reject", "stop", "cancel", "never", "nein", "non"})
+_PLAIN: Final = re.compile(r"[\w\s.,;!*'\"]*")
+"""A text with nothing but words and the marks of a statement: `yes?` and `run it?` are questions."""
+_NUMBERS: Final = re.compile(r"(?:yes|run|allow|approve)?[\s,:]*(\d+(?:[\s,]+(?:and\s+)?\d+)*)", re.IGNORECASE)
+
+
+async def decided_by(policy: ApprovalPolicy, approvals: Sequence[Approval]) -> dict[str, Decision] | None:
+    """What a policy decides, by call id; None where the person has to be asked."""
+    if policy == "ask":
+        return None
+    decisions: dict[str, Decision] = {}
+    for approval in approvals:
+        allowed = False
+        if callable(policy):
+            said = policy(approval)
+            allowed = (await said if isawaitable(said) else said) is True
+        decisions[approval.call_id] = Decision(allowed, "" if allowed else _REFUSED)
+    return decisions
+
+
+def question_of(approvals: Sequence[Approval]) -> str:
+    """The text that asks a person, in Markdown: what the agent wants to run, and how to answer."""
+    if len(approvals) == 1:
+        [only] = approvals
+        because = f"\n\n{only.reason}" if only.reason else ""
+        return f"{wish(only)}{because}\n\nReply *yes* to run it, or *no*."
+    lines = [
+        f"{number}. {_indented(wanted_call(one))}" + (f" ({one.reason})" if one.reason else "")
+        for number, one in enumerate(approvals, 1)
+    ]
+    return "\n".join(
+        [
+            f"The agent wants to run {len(approvals)} tools:",
+            "",
+            *lines,
+            "",
+            "Reply *yes* to run them all, *no* to run none, or the numbers of those to run.",
+        ]
+    )
+
+
+def _indented(call: str) -> str:
+    """A call in a numbered list, where a block of code belongs to its item."""
+    return call.replace("\n", "\n   ") + ("\n\n  " if "\n" in call else "")
+
+
+def read_reply(reply: str, approvals: Sequence[Approval]) -> dict[str, Decision]:
+    """What a person has decided, by call id. Only a clear *yes* allows a call; any other text is the reason for not
+    running it, which the model gets to read."""
+    words = re.findall(r"[^\W\d_]+|\d+", reply.lower())
+    if words and all(word in _YES | _BESIDE_YES for word in words):
+        if _PLAIN.fullmatch(reply) and any(word in _YES for word in words):
+            return {one.call_id: Decision(approved=True) for one in approvals}
+    elif numbers := _NUMBERS.fullmatch(reply.strip().rstrip(".")):
+        chosen = {int(number) for number in re.findall(r"\d+", numbers[1])}
+        if len(approvals) > 1 and chosen <= set(range(1, len(approvals) + 1)):
+            return {
+                one.call_id: Decision(number in chosen, "" if number in chosen else _DECLINED)
+                for number, one in enumerate(approvals, 1)
+            }
+    reason = (
+        _DECLINED if not words or (words[0] in _NO and len(words) == 1) else f"{_DECLINED} They said: {reply.strip()}"
+    )
+    return {one.call_id: Decision(approved=False, reason=reason) for one in approvals}

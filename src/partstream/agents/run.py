@@ -30,9 +30,7 @@ from partstream.agents.adapter import (
     Question,
     ToolMakingAdapter,
 )
-from partstream.agents.answer import AgentAnswer
-from partstream.agents.approvals import decided_by, question_of, read_reply
-from partstream.agents.external_tools import ExternalTools, selected
+from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.call_ids import CallIds
@@ -57,8 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from partstream.agents.adapter import AgentAdapter
-    from partstream.agents.external_tools import HostTools
-    from partstream.agents.options import AgentOptions
+    from partstream.agents.answer import AgentOptions, HostTools
     from partstream.cancellation import CancellationToken
     from partstream.conversation.turns import Turn
     from partstream.messages import RequestOptions
