@@ -17,7 +17,7 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.agent_framework.events import RunEvents
+from partstream.agents.agent_framework import RunEvents
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Outcome, Unmapped

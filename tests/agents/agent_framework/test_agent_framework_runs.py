@@ -16,8 +16,7 @@ from scenarios import Answer, Called, Chat, ModelScript, Step
 from partstream import Tool
 from partstream.agents import AgentPairing, as_model
 from partstream.agents.adapter import AgentRequest
-from partstream.agents.agent_framework import ADAPTER, AgentFramework
-from partstream.agents.agent_framework.conversation import chosen_options, run_messages
+from partstream.agents.agent_framework import ADAPTER, AgentFramework, chosen_options, run_messages
 from partstream.agents.failures import AgentFailedError
 from partstream.agents.run import RunStates
 from partstream.conversation.media import MediaKind

@@ -2,11 +2,876 @@
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+import base64
+import binascii
+import inspect
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote_to_bytes
 
-from partstream.agents.agent_framework.adapter import AgentFramework
+from partstream.agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    ExternalCalls,
+    Handover,
+    KeptState,
+    Paragraphs,
+    Question,
+    ResultObject,
+    StepUsage,
+)
+from partstream.agents.failures import FailureKind
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.errors import ToolArgumentsError, UpstreamFailureError
+from partstream.inner_activity import InnerCall, InnerResult
+from partstream.messages import ToolMode
+from partstream.numbers import as_count
+from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.citations import markdown_link
+from partstream.protocols.read_response import read_arguments
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
-__all__ = ["ADAPTER", "AgentFramework"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from agent_framework import AgentSession, Content, FunctionTool, Message
+
+    from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
+    from partstream.conversation.turns import Piece, ResultContent
+    from partstream.messages import Tool
+
+
+# ---- conversation ----
+# A conversation as messages of the framework; only classes of the framework that the person's file has imported.
+
+_ROLES: Final = {TurnRole.USER: "user", TurnRole.ASSISTANT: "assistant", TurnRole.TOOL: "tool"}
+_OPTIONS: Final = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop": "stop",
+    "stop_sequences": "stop",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+"""The framework's names of a caller's options, fields of `ChatOptions`. All others stay out: they may hold headers, and
+the agent chose its model and its tools itself."""
+
+
+def chosen_options(request: AgentRequest) -> dict[str, Any]:
+    """The fields of `ChatOptions` that the caller has chosen; none for one that leaves all to the agent."""
+    given = request.model_options.items()
+    chosen = {_OPTIONS[name]: value for name, value in given if name in _OPTIONS and value is not None}
+    return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
+
+
+def run_messages(request: AgentRequest) -> list[Message]:
+    """The messages of a run that knows nothing but the conversation. The host's instructions are a message of the
+    system before it, so that the agent's own instructions stay as they are."""
+    from agent_framework import Message  # noqa: PLC0415 - see above
+
+    system = [Message("system", [request.instructions])] if request.instructions else []
+    spoken = [turn for turn in request.turns if turn.role in _ROLES]
+    return [*system, *(Message(_ROLES[turn.role], list(_contents(turn.content))) for turn in spoken)]
+
+
+def resumed_messages(request: AgentRequest, asked: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """What a run that has stopped goes on with: what the host returned, and what the person decided.
+
+    Args:
+        request: The request.
+        asked: The contents by which the framework has asked, as JSON.
+    """
+    from agent_framework import Content, Message  # noqa: PLC0415 - see above
+
+    results = [_result(result) for result in request.results.values()]
+    decided: list[Content] = []
+    for content in map(Content.from_dict, asked):
+        call = content.function_call
+        decision = None if call is None else request.decisions.get(call.call_id or "")
+        if decision is not None:
+            decided += _decided(content, decision)
+    messages = (("tool", results), ("user", decided))
+    return [Message(role, contents) for role, contents in messages if contents]
+
+
+def _decided(asked: Content, decision: Decision) -> list[Content]:
+    """An approval has no place for a reason; the model gets to read it as a message."""
+    from agent_framework import Content  # noqa: PLC0415 - see above
+
+    response = asked.to_function_approval_response(decision.approved)
+    return [response, Content.from_text(decision.reason)] if decision.reason else [response]
+
+
+def _contents(pieces: Iterable[Piece]) -> Iterable[Content]:
+    from agent_framework import Content  # noqa: PLC0415 - see above
+
+    for piece in pieces:
+        if isinstance(piece, Text | Attachment):
+            yield _content(piece)
+        elif isinstance(piece, Call):
+            yield Content.from_function_call(piece.call_id, piece.name, arguments=dict(piece.input))
+        elif isinstance(piece, Result):
+            yield _result(piece)
+
+
+def _result(result: Result) -> Content:
+    from agent_framework import Content  # noqa: PLC0415 - see above
+
+    items = [_content(piece) for piece in result.content]
+    if result.is_error:  # servers have no field for it, and the framework's own says nothing to the model
+        items.insert(0, Content.from_text(FAILED if items else FAILED_SILENTLY))
+    texts = [item.text or "" for item in items if item.type == "text"]
+    return Content.from_function_result(result.call_id, result="\n".join(texts) if len(texts) == len(items) else items)
+
+
+def _content(piece: ResultContent) -> Content:
+    from agent_framework import Content  # noqa: PLC0415 - see above
+
+    if isinstance(piece, Text):
+        return Content.from_text(piece.value)
+    if piece.url:
+        return Content.from_uri(piece.url, media_type=piece.media_type)
+    return Content.from_data(piece.data, piece.media_type)
+
+
+# ---- errors ----
+# What the exceptions of the framework, and of the clients that it uses, mean.
+#
+# Source: Agent Framework 1.23, `agent_framework.exceptions`; openai 2.45, `openai._exceptions`.
+
+ERRORS: Final[Mapping[str, FailureKind]] = {
+    **dict.fromkeys(
+        (
+            "AgentContentFilterException",
+            "ChatClientContentFilterException",
+            "IntegrationContentFilterException",
+        ),
+        FailureKind.REFUSED,
+    ),
+    **dict.fromkeys(
+        (
+            "AgentInvalidAuthException",
+            "AgentInvalidRequestException",
+            "ChatClientInvalidAuthException",
+            "ChatClientInvalidRequestException",
+            "IntegrationInvalidAuthException",
+            "IntegrationInvalidRequestException",
+            "APIStatusError",
+        ),
+        FailureKind.HTTP,
+    ),
+    "ToolException": FailureKind.TOOL,
+    "MiddlewareException": FailureKind.USAGE,
+    "SettingNotFoundError": FailureKind.USAGE,
+    "IntegrationInitializationError": FailureKind.USAGE,
+    "WorkflowConvergenceException": FailureKind.LIMIT,
+    "AgentFrameworkException": FailureKind.MODEL,
+    "APITimeoutError": FailureKind.TIMEOUT,
+    "APIError": FailureKind.MODEL,
+}
+
+
+# ---- call pieces ----
+# Calls that stream in pieces: which piece belongs to which call, and when a call is whole.
+
+
+@dataclass(slots=True)
+class StreamedCall:
+    """A call as far as it has come.
+
+    Attributes:
+        call_id: Its id.
+        name: The name of the tool; empty until it comes.
+        pieces: The pieces of its arguments as text.
+        given: The arguments as an object, where they came as one.
+    """
+
+    call_id: str
+    name: str
+    pieces: list[str] = field(default_factory=list)
+    given: dict[str, Any] | None = None
+
+    @property
+    def arguments(self) -> object:
+        """The arguments: an object, or the text as it came where that is none."""
+        return self.given if self.given is not None else parsed("".join(self.pieces))
+
+
+class CallPieces:
+    """The calls of one inner response, in the model's order.
+
+    A piece belongs to the call with its id, and a piece without an id to the call before it. A call that comes once
+    more without arguments is the same call: at the end of a batch the framework repeats the calls that it leaves to
+    its caller (docs/wires/agents.md#microsoft-agent-framework).
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[str, StreamedCall] = {}
+        self._last = ""
+
+    def __iter__(self) -> Iterator[StreamedCall]:
+        return iter(self._calls.values())
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, content: Any) -> StreamedCall:
+        """Takes the next piece; returns the call that it belongs to."""
+        call_id = content.call_id or self._last
+        call = self._calls.get(call_id)
+        if call is None:
+            call = self._calls[call_id] = StreamedCall(call_id, "")
+        self._last = call_id
+        call.name = call.name or content.name or ""
+        arguments = content.arguments
+        replaces = getattr(content, "merge_mode", None) == "replace"
+        if isinstance(arguments, str):
+            call.pieces = [arguments] if replaces else [*call.pieces, arguments]
+        elif arguments is not None:
+            call.given = dict(arguments) if replaces else {**(call.given or {}), **arguments}
+        return call
+
+
+def parsed(arguments: object) -> object:
+    """Arguments as an object, or as they came where they are none."""
+    if arguments is None:
+        return {}
+    read = read_arguments(arguments)
+    return arguments if read is None else read
+
+
+# ---- hosted tools ----
+# Tools that the model's provider runs by itself: their calls and results as the agent's inner activity.
+#
+# Source: Agent Framework 1.23, `ContentType` and the constructors of `Content`.
+
+HOSTED_CALLS: Final = {
+    "code_interpreter_tool_call": ("code_interpreter", ("inputs",)),
+    "image_generation_tool_call": ("image_generation", ()),
+    "mcp_server_tool_call": ("mcp", ("arguments",)),
+    "search_tool_call": ("search", ("arguments",)),
+    "shell_tool_call": ("shell", ("commands",)),
+    "computer_tool_call": ("computer", ("actions",)),
+}
+"""By the kind of content: the name of the tool, and the fields with what it is asked."""
+HOSTED_RESULTS: Final = {
+    "code_interpreter_tool_result": ("code_interpreter", ("outputs",)),
+    "image_generation_tool_result": ("image_generation", ("outputs",)),
+    "mcp_server_tool_result": ("mcp", ("output",)),
+    "search_tool_result": ("search", ("result", "items")),
+    "shell_tool_result": ("shell", ("outputs",)),
+    "shell_command_output": ("shell", ("stdout", "stderr")),
+    "computer_tool_result": ("computer", ("screenshot",)),
+}
+"""By the kind of content: the name of the tool, and the fields with what came out of it."""
+_DATA: Final = "data:"
+_BASE64: Final = ";base64"
+
+
+def hosted_call(content: Any, step: int) -> InnerCall:
+    """A call, from a content of one of the kinds in :data:`HOSTED_CALLS`."""
+    kind, fields = HOSTED_CALLS[content.type]
+    name = content.tool_name or content.name or kind
+    given = {field: plain(value) for field in fields if (value := getattr(content, field, None)) is not None}
+    arguments = parsed(given["arguments"]) if "arguments" in given else given
+    return InnerCall(str(content.call_id or content.image_id or ""), name, arguments, step)
+
+
+def hosted_result(content: Any, step: int, name: str | None = None) -> list[AgentOutput]:
+    """A result, from a content of one of the kinds in :data:`HOSTED_RESULTS`, and the files in it."""
+    kind, fields = HOSTED_RESULTS[content.type]
+    values = [value for field in fields if (value := getattr(content, field, None)) is not None]
+    value = plain(values[0]) if len(values) == 1 else [plain(one) for one in values]
+    is_error = bool(content.exception or content.exit_code or content.timed_out)
+    call_id = str(content.call_id or content.image_id or "")
+    result = InnerResult(call_id, name or kind, value or None, is_error, step)
+    files = [file for one in _hosted_tools_contents(values) if (file := file_of(one)) is not None]
+    return [result, *files]
+
+
+def file_of(content: Any) -> AgentFile | TextPart | None:
+    """A file of the answer: its bytes, or a link to a file that stands elsewhere; None for a content that is none."""
+    if getattr(content, "type", None) not in {"data", "uri"} or not content.uri:
+        return None
+    uri = str(content.uri)
+    if not uri.startswith(_DATA):
+        link = markdown_link(uri, uri.rstrip("/").rsplit("/", 1)[-1])
+        return None if link is None else TextPart(f"\n\n{link}\n\n")
+    head, _, body = uri[len(_DATA) :].partition(",")
+    try:
+        data = base64.b64decode(body) if head.endswith(_BASE64) else unquote_to_bytes(body)
+    except binascii.Error:
+        return None
+    return AgentFile(data, content.media_type or head.removesuffix(_BASE64) or "application/octet-stream")
+
+
+def plain(value: Any) -> Any:
+    """A value with contents of the framework as JSON's types, for people: texts as texts, files by their kind."""
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    kind = getattr(value, "type", None)
+    if not isinstance(kind, str):
+        return value
+    if value.text is not None:
+        return value.text
+    if kind in {"data", "uri"}:
+        return f"({value.media_type or kind})"
+    fields = ("stdout", "stderr", "message", "file_id", "exit_code", "result", "output")
+    return {field: one for field in fields if (one := getattr(value, field, None)) is not None}
+
+
+def _hosted_tools_contents(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        yield from value if isinstance(value, list | tuple) else (value,)
+
+
+# ---- inner tools ----
+# The calls of one run: which of them the agent runs itself, which want to be allowed, which are left to the host.
+
+
+class InnerTools:
+    """The calls of one run.
+
+    Args:
+        external: The names of the host's tools.
+        asking: The names of the agent's own tools that want to be allowed. The framework runs no tool of a batch that
+            holds one of them: their calls are shown once they have run.
+    """
+
+    def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
+        self._external = external
+        self._asking = asking
+        self._batch = CallPieces()
+        self._waiting: dict[str, InnerCall] = {}
+        self._names: dict[str, InnerCall] = {}
+        self._answered: set[str] = set()
+        self._handed_out: dict[str, StreamedCall] = {}
+        self._asked: dict[str, Any] = {}
+
+    def called(self, content: Any, step: int) -> list[AgentOutput]:
+        """Takes a piece of a call; one that the model's provider runs itself is whole and runs at once."""
+        if not getattr(content, "informational_only", False) and not getattr(content, "hosted", None):
+            self._batch.add(content)
+            return []
+        call = InnerCall(content.call_id, content.name, parsed(content.arguments), step)
+        if call.call_id in self._names:
+            return []
+        self._names[call.call_id] = call
+        return [call]
+
+    def end_batch(self, step: int) -> list[AgentOutput]:
+        """The calls of a response are whole; returns those that the agent runs now."""
+        batch, self._batch = self._batch, CallPieces()
+        waits = any(call.name in self._asking for call in batch)
+        outputs: list[AgentOutput] = []
+        for call in batch:
+            if call.call_id in self._names or call.call_id in self._handed_out:
+                continue
+            if call.name in self._external:
+                self._handed_out[call.call_id] = call
+                continue
+            inner = self._names[call.call_id] = InnerCall(call.call_id, call.name, call.arguments, step)
+            if waits:
+                self._waiting[call.call_id] = inner
+            else:
+                outputs.append(inner)
+        return outputs
+
+    def expect(self, calls: Iterable[Mapping[str, Any]]) -> None:
+        """Notes calls of an earlier run, as :attr:`open_calls` said them, whose results are still to come."""
+        for call in calls:
+            inner = InnerCall(call["call_id"], call["name"], call["arguments"])
+            self._names[inner.call_id] = self._waiting[inner.call_id] = inner
+
+    def answered(self, content: Any, step: int) -> list[AgentOutput]:
+        """A tool of the agent has returned; what the host returned stands in the conversation already."""
+        outputs: list[AgentOutput] = []
+        if (waiting := self._waiting.pop(content.call_id, None)) is not None:
+            outputs.append(waiting)
+        call = self._names.get(content.call_id)
+        if call is None or content.call_id in self._answered:
+            return outputs
+        self._answered.add(content.call_id)
+        items = content.items or ()
+        value = content.result if content.result is not None else plain(items)
+        outputs.append(InnerResult(call.call_id, call.name, value, bool(content.exception), max(call.step, 1)))
+        files = (file_of(item) for item in items)
+        return [*outputs, *(file for file in files if file is not None and not isinstance(file, TextPart))]
+
+    def asked(self, content: Any) -> None:
+        """A call wants to be allowed."""
+        self._asked[content.function_call.call_id] = content
+
+    @property
+    def requests(self) -> tuple[Any, ...]:
+        """The contents by which the framework asks, as it wants them back."""
+        return tuple(self._asked.values())
+
+    @property
+    def open_calls(self) -> list[dict[str, Any]]:
+        """The agent's own calls that have not run, as JSON."""
+        calls = self._waiting.values()
+        return [{"call_id": call.call_id, "name": call.name, "arguments": call.arguments} for call in calls]
+
+    def approvals(self) -> tuple[Approval, ...]:
+        """The calls that want to be allowed."""
+        calls = [content.function_call for content in self._asked.values()]
+        return tuple(Approval(call.call_id, call.name, parsed(call.arguments)) for call in calls)
+
+    def external_calls(self) -> tuple[ToolCallPart, ...]:
+        """The calls that are left to the host, in the model's order, each id once.
+
+        Raises:
+            ToolArgumentsError: The arguments of one are no JSON object.
+        """
+        parts: list[ToolCallPart] = []
+        for call in self._handed_out.values():
+            arguments = call.arguments
+            if not isinstance(arguments, dict):
+                raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=str(arguments))
+            parts.append(ToolCallPart(call.call_id, call.name, arguments))
+        return tuple(parts)
+
+
+# ---- said ----
+# What an agent says: pieces of text and thinking, and the sources that they cite.
+
+_CITATION = "citation"
+
+
+class Said:
+    """The text of one run.
+
+    Args:
+        is_structured: Whether the text is a JSON document for a form that the agent was given; it is held then until
+            it is known whether it is the result.
+    """
+
+    def __init__(self, *, is_structured: bool) -> None:
+        self._is_structured = is_structured
+        self._text = ""
+        self._thinking = ""
+        self._sources: set[str] = set()
+        self._paragraphs = Paragraphs()
+
+    def text(self, content: Any) -> list[AgentOutput]:
+        """Takes a piece of text, or all of it once more: what was shown cannot be taken back."""
+        new = _new(content, self._text)
+        self._text += new
+        if self._is_structured:
+            return []
+        return [*self._paragraphs.of(new), *self._links(content.annotations or ())]
+
+    def thinking(self, content: Any) -> list[AgentOutput]:
+        """Takes a piece of thinking. What a server wants back of it is in the state of the run."""
+        new = _new(content, self._thinking)
+        self._thinking += new
+        return [ThinkingPart(new, content.id)] if new else []
+
+    def end_step(self) -> list[AgentOutput]:
+        """Another response follows: the held text was not the result."""
+        held, self._text, self._thinking = self._text, "", ""
+        outputs: list[AgentOutput] = [*self._paragraphs.of(held)] if self._is_structured else []
+        self._paragraphs.begin_step()
+        return outputs
+
+    def end(self) -> list[AgentOutput]:
+        """The run is over: the held text is its result."""
+        if not self._is_structured or not self._text:
+            return []
+        try:
+            return [ResultObject(loads(self._text))]
+        except JSONDecodeError:
+            return [*self._paragraphs.of(self._text)]
+
+    def _links(self, annotations: Any) -> list[AgentOutput]:
+        parts: list[AgentOutput] = []
+        for annotation in annotations:
+            url = annotation.get("url") if annotation.get("type") == _CITATION else None
+            if not url or url in self._sources or url in self._text:
+                continue
+            self._sources.add(url)
+            if (link := markdown_link(url, annotation.get("title"))) is not None:
+                parts.append(TextPart(f" ({link})"))
+        return parts
+
+
+def _new(content: Any, before: str) -> str:
+    """What a piece adds: all of it, unless it says all that was said once more (`merge_mode`)."""
+    text: str = content.text or ""
+    if getattr(content, "merge_mode", None) != "replace":
+        return text
+    return text.removeprefix(before) if text.startswith(before) else ""
+
+
+# ---- step tokens ----
+# The tokens of each request to a model in one run, from the usage contents of its updates.
+
+_FIELDS: Final = {
+    "input_token_count": "input_tokens",
+    "output_token_count": "output_tokens",
+    "total_token_count": "total_tokens",
+    "cache_read_input_token_count": "cached_tokens",
+    "reasoning_output_token_count": "reasoning_tokens",
+    "cache_creation_input_token_count": "cache_write_tokens",
+}
+"""Source: Agent Framework 1.23, `UsageDetails`."""
+
+
+class StepTokens:
+    """Collects the usage of one inner response after the other.
+
+    A response may say it in several pieces, which add up as in the framework's own `add_usage_details`. From its second
+    response on, a run of Agent Framework 1.22 or later says the sum of all responses instead, in contents that replace
+    what was said before (`project_cumulative_usage`).
+    """
+
+    def __init__(self) -> None:
+        self._before: Counter[str] = Counter()
+        self._counts: dict[str, int] = {}
+
+    def add(self, details: Mapping[str, Any] | None, *, replaces: bool = False) -> None:
+        """Takes a piece of the usage of the current response, or all of it and of the responses before."""
+        said = {field: as_count((details or {}).get(name)) for name, field in _FIELDS.items()}
+        known = {field: count for field, count in said.items() if count is not None}
+        if replaces:
+            self._counts = {field: max(count - self._before[field], 0) for field, count in known.items()}
+        else:
+            self._counts |= {field: count + self._counts.get(field, 0) for field, count in known.items()}
+
+    def end_step(self) -> list[StepUsage]:
+        """The tokens of the response that is over; none where nothing was said of them."""
+        counts: dict[str, Any] = dict(self._counts)
+        self._before.update(counts)
+        self._counts = {}
+        return [StepUsage(Usage(**counts))] if counts else []
+
+
+# ---- events ----
+# The updates of a run as outputs; without I/O, one object a run.
+#
+# An update holds contents of 26 kinds, and nothing says where one inner response ends and the next begins: it does
+# where the assistant speaks again after a tool. Source: Agent Framework 1.23, `AgentResponseUpdate`, `ContentType`.
+
+_REASONS: Final = {
+    "stop": UnifiedFinishReason.STOP,
+    "length": UnifiedFinishReason.LENGTH,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+    "tool_calls": UnifiedFinishReason.TOOL_CALLS,
+}
+_CUT: Final = frozenset({"length", "content_filter"})
+_OF_MODEL: Final = frozenset({"text", "text_reasoning", "function_call", "usage", "error"})
+"""The kinds of contents that the model says, with which an inner response begins."""
+
+
+class RunEvents:
+    """Reads the updates of one run.
+
+    Args:
+        external: The names of the host's tools.
+        asking: The names of the agent's own tools that want to be allowed.
+        is_structured: Whether the agent answers in a form that it was given.
+    """
+
+    def __init__(
+        self, external: Collection[str] = (), asking: Collection[str] = (), *, is_structured: bool = False
+    ) -> None:
+        self.tools = InnerTools(external, asking)
+        self._said = Said(is_structured=is_structured)
+        self._tokens = StepTokens()
+        self._hosted: dict[str, InnerCall] = {}
+        self._questions: list[Question] = []
+        self._step = 1
+        self._has_run_tools = False
+        self._author: str | None = None
+        self._reason: str | None = None
+        self._response_id: str | None = None
+
+    def read(self, update: Any) -> list[AgentOutput]:
+        """Takes the next update of the framework.
+
+        Raises:
+            UpstreamFailureError: The model's server has reported a failure in the stream.
+        """
+        outputs = self._author_of(update)
+        if update.role != "tool" and any(content.type in _OF_MODEL for content in update.contents):
+            outputs += self._begin_step()
+        for content in update.contents:
+            handler = _CONTENTS.get(content.type, RunEvents._unmapped)
+            outputs += handler(self, content)
+        self._response_id = update.response_id or self._response_id
+        if update.finish_reason is not None:
+            self._reason = str(update.finish_reason)
+            outputs += self.tools.end_batch(self._step)
+        return outputs
+
+    def end(self, state: Callable[[], Mapping[str, Any] | None] = lambda: None) -> list[AgentOutput]:
+        """Takes the end of the run, and returns what is left of it, with the `Finish`.
+
+        Args:
+            state: Gives the state of the run as JSON, where something is to come that goes on with it.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call for the host are no JSON object.
+        """
+        outputs = self.tools.end_batch(self._step)
+        calls, approvals = self.tools.external_calls(), self.tools.approvals()
+        outputs += self._said.end_step() if calls or approvals else self._said.end()
+        outputs += [*self._tokens.end_step(), *self._questions]
+        if calls:
+            outputs.append(ExternalCalls(calls))
+        if approvals:
+            outputs.append(ApprovalAsked(approvals))
+        if (calls or approvals) and (kept := state()) is not None:
+            outputs.append(KeptState(kept))
+        return [*outputs, self._finish(has_calls=bool(calls))]
+
+    def _begin_step(self) -> list[AgentOutput]:
+        """A response begins if a tool has run since the one before."""
+        if not self._has_run_tools:
+            return []
+        self._has_run_tools = False
+        outputs = [*self._said.end_step(), *self._tokens.end_step()]
+        self._step += 1
+        return outputs
+
+    def _author_of(self, update: Any) -> list[AgentOutput]:
+        author = update.author_name
+        if not author or author == self._author:
+            return []
+        before, self._author = self._author, author
+        return [] if before is None else [Handover(author)]
+
+    def _finish(self, *, has_calls: bool) -> Finish:
+        if has_calls:
+            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, self._reason)
+            return Finish(Outcome.COMPLETED, reason, None, self._response_id)
+        if self._reason is None:
+            return Finish(Outcome.COMPLETED, None, None, self._response_id)
+        outcome = Outcome.INCOMPLETE if self._reason in _CUT else Outcome.COMPLETED
+        reason = FinishReason(_REASONS.get(self._reason, UnifiedFinishReason.OTHER), self._reason)
+        return Finish(outcome, reason, None, self._response_id)
+
+    # The contents
+
+    def _text(self, content: Any) -> list[AgentOutput]:
+        return self._said.text(content)
+
+    def _thinking(self, content: Any) -> list[AgentOutput]:
+        return self._said.thinking(content)
+
+    def _usage(self, content: Any) -> list[AgentOutput]:
+        self._tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
+        return self.tools.end_batch(self._step)
+
+    def _called(self, content: Any) -> list[AgentOutput]:
+        return self.tools.called(content, self._step)
+
+    def _answered(self, content: Any) -> list[AgentOutput]:
+        self._has_run_tools = True
+        return [*self.tools.end_batch(self._step), *self.tools.answered(content, self._step)]
+
+    def _asked(self, content: Any) -> list[AgentOutput]:
+        self.tools.asked(content)
+        return []
+
+    def _hosted_called(self, content: Any) -> list[AgentOutput]:
+        call = hosted_call(content, self._step)
+        if call.call_id in self._hosted:
+            return []
+        self._hosted[call.call_id] = call
+        return [call]
+
+    def _hosted_answered(self, content: Any) -> list[AgentOutput]:
+        call = self._hosted.get(str(content.call_id or content.image_id or ""))
+        return hosted_result(content, self._step, None if call is None else call.name)
+
+    def _file(self, content: Any) -> list[AgentOutput]:
+        file = file_of(content)
+        return self._unmapped(content) if file is None else [file]
+
+    def _consent(self, content: Any) -> list[AgentOutput]:
+        link = markdown_link(str(content.consent_link), "Sign in")
+        self._questions.append(Question(f"The agent needs your consent: {link or 'its address is no web address'}."))
+        return []
+
+    def _error(self, content: Any) -> list[AgentOutput]:
+        raise UpstreamFailureError(
+            str(content.message or content.error_details or "no reason was given"), provider_code=content.error_code
+        )
+
+    def _nothing(self, _content: Any) -> list[AgentOutput]:
+        return []
+
+    def _unmapped(self, content: Any) -> list[AgentOutput]:
+        return [Unmapped(str(content.type), {"type": str(content.type)})]
+
+
+_CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+    "text": RunEvents._text,
+    "text_reasoning": RunEvents._thinking,
+    "usage": RunEvents._usage,
+    "function_call": RunEvents._called,
+    "function_result": RunEvents._answered,
+    "function_approval_request": RunEvents._asked,
+    "function_approval_response": RunEvents._nothing,
+    "data": RunEvents._file,
+    "uri": RunEvents._file,
+    "error": RunEvents._error,
+    "oauth_consent_request": RunEvents._consent,
+    **dict.fromkeys(HOSTED_CALLS, RunEvents._hosted_called),
+    **dict.fromkeys(HOSTED_RESULTS, RunEvents._hosted_answered),
+}
+
+
+# ---- run state ----
+# What an exact continuation of a run needs, as JSON and back: the framework's session, and what it has asked.
+#
+# The framework wants approvals back with the session that it asked them in (Agent Framework 1.23,
+# `_resolve_approval_responses`); what is in it comes from our own folder alone.
+
+
+def kept_state(session: AgentSession, tools: InnerTools) -> dict[str, Any] | None:
+    """The state of a run as JSON; None where the session holds what has no form in JSON."""
+    state = {
+        "session": session.to_dict(),
+        "asked": [content.to_dict() for content in tools.requests],
+        "open": tools.open_calls,
+    }
+    return state if is_json(state) else None
+
+
+def restored(
+    request: AgentRequest, state: Mapping[str, Any], tools: InnerTools
+) -> tuple[AgentSession, list[Message]] | None:
+    """The session that a request goes on with, and its new messages; None for a state of another version.
+
+    Args:
+        request: The request.
+        state: The state, as :func:`kept_state` said it.
+        tools: Takes the calls whose results are still to come.
+    """
+    from agent_framework import AgentSession  # noqa: PLC0415 - only where the person's file has imported it
+    from agent_framework.exceptions import AgentFrameworkException  # noqa: PLC0415
+
+    try:
+        session = AgentSession.from_dict(dict(state["session"]))
+        messages = resumed_messages(request, state["asked"])
+        tools.expect(state["open"])
+    except (AgentFrameworkException, KeyError, TypeError, ValueError):
+        return None
+    return session, messages
+
+
+# ---- adapter ----
+# Runs agents of the Microsoft Agent Framework: the loop between a request and the outputs of its run.
+
+_ASKS = "always_require"
+
+
+class AgentFramework:
+    """Runs agents of the Microsoft Agent Framework; see :class:`partstream.agents.adapter.AgentAdapter`.
+
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
+
+        as_model(AgentPairing(agent, AgentFramework(function_invocation_kwargs={...})), name="My agent")
+
+    Args:
+        arguments: Further arguments of the agent's `run`, the same for all requests.
+    """
+
+    framework: str = "Microsoft Agent Framework"
+    tested: str = "1.21-1.23"
+    errors: Mapping[str, FailureKind] = ERRORS
+
+    def __init__(self, **arguments: Any) -> None:
+        self._given = arguments
+
+    def inner_tools(self, agent: Any) -> Collection[str]:
+        """The names of the agent's own tools; of those of MCP servers, which are connected already."""
+        return frozenset(tool.name for tool in _own_tools(agent))
+
+    def make_tools(self, request: AgentRequest) -> Sequence[Any]:
+        """The host's tools of a request as declarations; an agent need not be made with them."""
+        return _declarations(request.tools)
+
+    async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+        """Runs the agent until it ends, wants one of the host's tools, or asks the person.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call for the host are no JSON object.
+            UpstreamFailureError: The model's server has reported a failure in the stream.
+            Exception: Any exception of the framework or of the agent's model.
+        """
+        own = list(_own_tools(agent))
+        events = RunEvents(
+            {tool.name for tool in request.tools},
+            {tool.name for tool in own if getattr(tool, "approval_mode", None) == _ASKS},
+            is_structured=bool(_defaults(agent).get("response_format")),
+        )
+        found = None if request.resumed is None else restored(request, request.resumed, events.tools)
+        if found is None and request.resumed is not None:
+            yield Unmapped("session", {"type": "session"})
+        session, messages = found or (agent.create_session(), run_messages(request))
+        names = {tool.name for tool in own}
+        added = [tool for tool in request.tools if tool.name not in names]
+        stream = agent.run(messages, stream=True, session=session, **self._arguments(agent, request, added))
+        try:
+            async for update in stream:
+                for output in events.read(update):
+                    yield output
+            await stream.get_final_response()  # the session knows the answer once this is made
+        finally:
+            await stream.close()
+            # Generators of the framework that were in use between two updates are closed by the event loop.
+            await asyncio.sleep(0)
+        for output in events.end(lambda: kept_state(session, events.tools)):
+            yield output
+
+    def _arguments(self, agent: Any, request: AgentRequest, added: Sequence[Tool]) -> dict[str, Any]:
+        """The arguments of a run beside the conversation, as far as the agent takes them: a workflow takes no tools."""
+        arguments: dict[str, Any] = {}
+        if added:
+            arguments["tools"] = _declarations(added)
+        if chosen := chosen_options(request):
+            arguments["options"] = chosen
+        taken = inspect.signature(agent.run).parameters
+        is_open = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+        return {name: value for name, value in arguments.items() if is_open or name in taken} | self._given
+
+
+def _declarations(tools: Iterable[Tool]) -> list[FunctionTool]:
+    """Tools without a function: the framework returns their calls (docs/wires/agents.md#microsoft-agent-framework)."""
+    from agent_framework import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
+
+    return [
+        FunctionTool(name=tool.name, description=tool.description, func=None, input_model=dict(tool.input_schema or {}))
+        for tool in tools
+    ]
+
+
+def _own_tools(agent: Any) -> Iterable[Any]:
+    """The agent's own tools that have a name of their own; a server of tools stands for its tools."""
+    for tool in [*(_defaults(agent).get("tools") or ()), *(getattr(agent, "mcp_tools", None) or ())]:
+        functions = getattr(tool, "functions", None)
+        yield from (functions if isinstance(functions, list) else [tool] if hasattr(tool, "name") else ())
+
+
+def _defaults(agent: Any) -> Mapping[str, Any]:
+    return getattr(agent, "default_options", None) or {}
+
+
+# ---- agent framework ----
 
 ADAPTER: Final = AgentFramework()
 """Runs agents with the framework's defaults."""
