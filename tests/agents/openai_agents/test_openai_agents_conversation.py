@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.agents.adapter import AgentRequest
-from partstream.agents.openai_agents.conversation import chosen_settings, run_arguments, tool_output
+from partstream.agents.openai_agents import chosen_settings, run_arguments, tool_output
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
 from partstream.messages import Tool, ToolMode

@@ -15,7 +15,7 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.openai_agents.events import RunEnd, RunEvents
+from partstream.agents.openai_agents import RunEnd, RunEvents
 from partstream.errors import LanguageModelError, ToolArgumentsError
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Outcome, Unmapped

@@ -2,11 +2,955 @@
 
 from __future__ import annotations
 
-from typing import Final
+import base64
+import binascii
+import dataclasses
+import re
+import weakref
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.openai_agents.adapter import OpenAIAgents
+from partstream.agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    ExternalCalls,
+    Handover,
+    KeptState,
+    Paragraphs,
+    ResultObject,
+    StepUsage,
+)
+from partstream.agents.failures import FailureKind
+from partstream.conversation.media import MediaKind, data_url, file_name, sniff
+from partstream.conversation.settings import RequestSettings
+from partstream.conversation.turns import Attachment, Text
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.errors import ToolArgumentsError
+from partstream.inner_activity import InnerCall, InnerResult
+from partstream.messages import ToolMode
+from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.openresponses.write_request import input_items
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.read_response import read_arguments
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
-__all__ = ["ADAPTER", "OpenAIAgents"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from agents import Agent, FunctionTool, Handoff, RunConfig, RunState
+    from agents.result import RunResultStreaming
+    from agents.tool_context import ToolContext
+
+    from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream.conversation.turns import Result, ResultContent, Turn
+    from partstream.messages import Tool
+    from partstream.outputs import ResponseStream, StreamOutput
+
+
+# ---- wire ----
+# The wire inside the SDK: whatever model it asks, its raw events and its input are those of the Responses API.
+#
+# Source: OpenAI Agents SDK 0.24, `RawResponsesStreamEvent.data` and `TResponseInputItem`. A chat-completions or
+# LiteLLM model is translated to them by the SDK itself.
+
+
+def open_response() -> ResponseStream:
+    """An adapter for the raw events of one inner response. Call ids stay those of the SDK."""
+    return PROTOCOLS["openresponses"].read_response().open(StreamOptions())
+
+
+def input_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
+    """Turns as input items. Images that a tool returned stand in a message of the user behind the results, because the
+    SDK leaves them out of results for models of the Chat Completions API.
+
+    Raises:
+        RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
+    """
+    return [message_as_text(item) for item in input_items(turns, RequestSettings())]
+
+
+def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
+    """An item in the form that every model of the SDK takes: that of Chat Completions refuses a message of the
+    assistant in pieces, unless it has an id (0.24, `Converter.items_to_messages`)."""
+    pieces = item.get("content")
+    if item.get("role") != "assistant" or "id" in item or not isinstance(pieces, list):
+        return item
+    return {"role": "assistant", "content": "".join(piece["text"] for piece in pieces)}
+
+
+# ---- conversation ----
+# A conversation as the input of a run, and what the host returned as the output of its tools; without I/O.
+#
+# Source: OpenAI Agents SDK 0.24, `TResponseInputItem` and `ToolOutputText`, `ToolOutputImage`,
+# `ToolOutputFileContent`: all of them may be dicts, so no class of the SDK is needed.
+
+_SETTINGS: Final = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+"""The SDK's names of a caller's options, fields of `ModelSettings`. All others stay out: they may hold headers, and the
+agent chose its model and its tools itself."""
+
+
+def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
+    """The input of a run that knows nothing but the conversation.
+
+    The host's instructions are a message of the system before it, so that the agent's own instructions stay as they
+    are, and a handover takes them along.
+
+    Raises:
+        RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
+    """
+    system = [{"role": "system", "content": request.instructions}] if request.instructions else []
+    return [*system, *input_of(request.turns)]
+
+
+def chosen_settings(request: AgentRequest) -> dict[str, Any]:
+    """The fields of `ModelSettings` that the caller has chosen; none for one that leaves all to the agent."""
+    given = request.model_options.items()
+    chosen = {_SETTINGS[name]: value for name, value in given if name in _SETTINGS and value is not None}
+    return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
+
+
+def tool_output(result: Result) -> str | list[dict[str, Any]]:
+    """What the host returned, as the output of a function tool: a text, or a list where it holds images or files."""
+    pieces = [_output(piece) for piece in result.content]
+    if result.is_error:  # the SDK has no field for it
+        pieces.insert(0, _text(FAILED if pieces else FAILED_SILENTLY))
+    if all(piece["type"] == "text" for piece in pieces):
+        return "\n".join(piece["text"] for piece in pieces)
+    return pieces
+
+
+def _output(piece: ResultContent) -> dict[str, Any]:
+    return _text(piece.value) if isinstance(piece, Text) else _ATTACHMENTS[piece.kind](piece)
+
+
+def _text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def _image(piece: Attachment) -> dict[str, Any]:
+    return {"type": "image", "image_url": piece.url or data_url(piece.data, piece.media_type)}
+
+
+def _file(piece: Attachment) -> dict[str, Any]:
+    if piece.url:
+        return {"type": "file", "file_url": piece.url}
+    data = data_url(piece.data, piece.media_type)
+    return {"type": "file", "filename": file_name(piece.media_type), "file_data": data}
+
+
+_ATTACHMENTS: Final[dict[MediaKind, Callable[[Attachment], dict[str, Any]]]] = {
+    MediaKind.IMAGE: _image,
+    MediaKind.FILE: _file,
+}
+
+
+# ---- errors ----
+# What the exceptions of the SDK, and of the client that its models use, mean.
+#
+# Source: OpenAI Agents SDK 0.24, `agents.exceptions`; openai 2.45, `openai._exceptions`, which LiteLLM's derive from.
+
+ERRORS: Final[Mapping[str, FailureKind]] = {
+    "MaxTurnsExceeded": FailureKind.LIMIT,
+    "ModelBehaviorError": FailureKind.MODEL,
+    "ModelRefusalError": FailureKind.REFUSED,
+    "ModelTimeoutError": FailureKind.TIMEOUT,
+    "InputGuardrailTripwireTriggered": FailureKind.REFUSED,
+    "OutputGuardrailTripwireTriggered": FailureKind.REFUSED,
+    "ToolInputGuardrailTripwireTriggered": FailureKind.REFUSED,
+    "ToolOutputGuardrailTripwireTriggered": FailureKind.REFUSED,
+    "ToolTimeoutError": FailureKind.TOOL,
+    "MCPToolCancellationError": FailureKind.TOOL,
+    "UserError": FailureKind.USAGE,
+    "AgentsException": FailureKind.MODEL,
+    # The client of the models.
+    "APITimeoutError": FailureKind.TIMEOUT,
+    "APIStatusError": FailureKind.HTTP,
+    "APIError": FailureKind.MODEL,
+}
+
+
+# ---- step usages ----
+# The tokens of each request to a model in one run.
+
+
+class StepUsages:
+    """Collects what the raw events say of tokens, and adds what they do not say.
+
+    Those of a request are given when the next one begins, or at the end: requests of agents below the asked one, which
+    no event says, come before the last of the asked one, because a host compacts the conversation by the last.
+    """
+
+    def __init__(self) -> None:
+        self._said: list[Usage] = []
+        self._waiting: Usage | None = None
+
+    def say(self, usage: Usage | None) -> None:
+        """Takes the tokens of the response that has just ended; None where its model told none."""
+        self._waiting = usage
+        if usage is not None:
+            self._said.append(usage)
+
+    def begin(self) -> list[StepUsage]:
+        """The tokens of the response before the one that begins."""
+        waiting, self._waiting = self._waiting, None
+        return [] if waiting is None else [StepUsage(waiting)]
+
+    def end(self, reported: Sequence[Usage]) -> list[StepUsage]:
+        """The tokens that are left.
+
+        Args:
+            reported: Those of all requests of the run, as the SDK has counted them.
+        """
+        said = [(one.input_tokens, one.output_tokens) for one in self._said]
+        missing: list[StepUsage] = []
+        for usage in reported:
+            key = (usage.input_tokens, usage.output_tokens)
+            if key in said:
+                said.remove(key)
+            else:
+                missing.append(StepUsage(usage))
+        return [*missing, *self.begin()]
+
+
+# ---- inner responses ----
+# The model's responses inside one run, each read by an adapter of its own.
+
+_BEGIN: Final = "response.created"
+_HOSTED: Final = re.compile(r"(?:_call(?:$|\.|_)|mcp_)")
+"""What is in the type of an event or an item of a hosted tool: `response.web_search_call.searching`, `mcp_call`."""
+
+
+class InnerResponses:
+    """Several responses follow each other in a run, one for each request to the model.
+
+    Attributes:
+        step: The number of the current response, from 1; 0 before the first.
+        finish: How the last finished response ended, or None.
+        usages: The tokens of the responses.
+        is_structured: Whether text is a JSON document for the agent's own output type, and is held until it is known
+            whether it is the result of the run.
+    """
+
+    def __init__(self) -> None:
+        self.step = 0
+        self.finish: Finish | None = None
+        self.usages = StepUsages()
+        self.is_structured = False
+        self._stream: ResponseStream | None = None
+        self._held: list[str] = []
+        self._paragraphs = Paragraphs()
+        self._speaks = False
+        self._calls = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the current response has said text and called no tool: the run ends with it."""
+        return self._speaks and not self._calls
+
+    def feed(self, event: Mapping[str, Any]) -> list[AgentOutput]:
+        """Takes the next raw event, and returns its parts. Calls of tools are left out: the SDK's own items say which
+        of them it runs, and its interruptions which it leaves to others."""
+        outputs: list[AgentOutput] = []
+        stream = self._stream
+        if stream is None or stream.finished or event.get("type") == _BEGIN:
+            outputs = [*self.release(), *self.usages.begin()]
+            stream = self._begin()
+        for output in stream.feed(event):
+            outputs += self._read(output)
+        return outputs
+
+    def release(self) -> list[AgentOutput]:
+        """The held text, which is not the result of the run after all."""
+        held, self._held = "".join(self._held), []
+        return [*self._paragraphs.of(held)]
+
+    def discard(self) -> None:
+        """Forgets the held text, because the result of the run says the same."""
+        self._held = []
+
+    def _begin(self) -> ResponseStream:
+        self.step += 1
+        self._speaks = self._calls = False
+        self._paragraphs.begin_step()
+        self._stream = open_response()
+        return self._stream
+
+    def _read(self, output: StreamOutput) -> list[AgentOutput]:
+        match output:
+            case TextPart():
+                return self._text(output)
+            case ThinkingPart():
+                # Its state is in the state of the run; in the conversation it would take the place of ours.
+                return [ThinkingPart(output.value, output.id)] if output.value else []
+            case ToolCallPart():
+                self._calls = True
+                return []
+            case Finish(usage=usage):
+                self.finish = output
+                self.usages.say(usage)
+                return []
+            case Unmapped(data=data) if _is_of_hosted_tool(data):
+                return []
+            case _:
+                return [output]
+
+    def _text(self, part: TextPart) -> list[AgentOutput]:
+        self._speaks = self._speaks or bool(part.value)
+        if self.is_structured:
+            self._held.append(part.value)
+            return []
+        return [*self._paragraphs.of(part.value)]
+
+    def result(self, text: str) -> list[AgentOutput]:
+        """The parts of a result that no response said: a paragraph of its own."""
+        self._paragraphs.begin_step()
+        return [*self._paragraphs.of(text)]
+
+
+def _is_of_hosted_tool(event: Mapping[str, Any]) -> bool:
+    """Whether an event is of a tool that the model's provider runs: the SDK says it again as an item of the run."""
+    item = event.get("item")
+    kinds = (event.get("type"), item.get("type") if isinstance(item, dict) else None)
+    return any(isinstance(kind, str) and _HOSTED.search(kind) is not None for kind in kinds)
+
+
+# ---- inner tools ----
+# The calls of the agent's own tools, and of tools that the model's provider runs, as the SDK's run items say them.
+
+_ARGUMENT_FIELDS: Final = ("arguments", "input", "action", "operation", "queries", "code")
+"""Where the items of hosted tools hold what the tool is asked, the first that there is: OpenAI's reference,
+`ResponseOutputItem`."""
+_OUTPUT_FIELDS: Final = ("output", "error")
+_CALL: Final = "_call"
+_PICTURE: Final = "image_generation_call"
+
+
+def field_of(item: Any, name: str) -> Any:
+    """A field of an item of the SDK, which is an object of the client or a dict; None where it has none."""
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def call_id_of(item: Any) -> str:
+    """The id of a call; items of hosted tools have none but their own."""
+    return str(field_of(item, "call_id") or field_of(item, "id") or "")
+
+
+def name_of(item: Any) -> str:
+    """The name of the tool that an item calls; of a hosted tool its kind, such as `web_search`."""
+    return str(field_of(item, "name") or str(field_of(item, "type") or "tool").removesuffix(_CALL))
+
+
+def arguments_of(item: Any) -> object:
+    """The arguments of a call: an object where they are one, or else as they came."""
+    for name in _ARGUMENT_FIELDS:
+        value = field_of(item, name)
+        if value is not None:
+            dump = getattr(value, "model_dump", None)
+            value = dump(mode="json", exclude_none=True) if callable(dump) else value
+            read = read_arguments(value)
+            return value if read is None else read
+    return {}
+
+
+class InnerTools:
+    """Which tools the agent has called and what came back.
+
+    Args:
+        external: The names of the host's tools: their calls are not the agent's own.
+        asking: The names of tools that may want to be allowed: nobody knows that they run until they have.
+    """
+
+    def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
+        self._external = external
+        self._asking = asking
+        self._calls: dict[str, InnerCall] = {}
+        self._waiting: set[str] = set()
+        self._external_ids: set[str] = set()
+        self._order: dict[str, int] = {}
+
+    def called(self, item: Any, step: int) -> list[AgentOutput]:
+        """A tool was called. A call of the host's is left out: it comes as an interruption of the run."""
+        raw = field_of(item, "raw_item")
+        call = InnerCall(call_id_of(raw), name_of(raw), arguments_of(raw), step)
+        self._order.setdefault(call.call_id, len(self._order))
+        if call.name in self._external:
+            self._external_ids.add(call.call_id)
+            return []
+        if call.call_id in self._calls:
+            return []
+        self._calls[call.call_id] = call
+        if call.name in self._asking:
+            self._waiting.add(call.call_id)
+            return []
+        return [call, *_hosted_result(raw, call)]
+
+    def answered(self, item: Any, step: int) -> list[AgentOutput]:
+        """A tool has returned; what the host returned stands in the conversation already."""
+        raw = field_of(item, "raw_item")
+        call_id = call_id_of(raw)
+        if call_id in self._external_ids:
+            return []
+        call = self._calls.get(call_id)
+        outputs: list[AgentOutput] = []
+        if call is not None and call_id in self._waiting:
+            self._waiting.remove(call_id)
+            outputs.append(call)
+        name = "tool" if call is None else call.name
+        is_error = field_of(raw, "status") in {"failed", "incomplete"}
+        return [*outputs, InnerResult(call_id, name, field_of(item, "output"), is_error, call.step if call else step)]
+
+    def expect(self, call_id: str, name: str, arguments: object) -> None:
+        """Notes a call of an earlier run, which this one goes on with: its result is still to come."""
+        if name in self._external:
+            self._external_ids.add(call_id)
+        else:
+            self._calls[call_id] = InnerCall(call_id, name, arguments, 1)
+            self._waiting.add(call_id)
+
+    def place(self, call_id: str) -> int:
+        """Where the model said a call, among the calls of the run; behind them for one that it did not say."""
+        return self._order.get(call_id, len(self._order))
+
+
+def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
+    """The result of a tool that the model's provider has run: its item holds both."""
+    if field_of(raw, "type") == "function_call":
+        return []
+    if field_of(raw, "type") == _PICTURE:
+        return _picture(field_of(raw, "result"))
+    for name in _OUTPUT_FIELDS:
+        value = field_of(raw, name)
+        if value is not None:
+            return [InnerResult(call.call_id, call.name, value, name == "error", call.step)]
+    return []
+
+
+def _picture(result: Any) -> list[AgentOutput]:
+    """The image that a server has made, in base64 (OpenAI's reference, `ImageGenerationCall`)."""
+    if not isinstance(result, str):
+        return []
+    try:
+        data = base64.b64decode(result, validate=True)
+    except binascii.Error:
+        return [Unmapped(_PICTURE, {"type": _PICTURE})]
+    return [AgentFile(data, sniff(data) or "application/octet-stream")]
+
+
+# ---- events ----
+# The events of a run as outputs; without I/O, one object a run.
+#
+# Three kinds of events come side by side: raw events of the model's responses, which hold all text and thinking;
+# items, which say what the SDK does with the calls of a response; and the agent that goes on. Source: OpenAI Agents
+# SDK 0.24, `agents.stream_events`.
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What the SDK says of a run that is over.
+
+    Attributes:
+        interruptions: The calls that it did not run, as its approval items.
+        final_output: The result: a text, or an object of the agent's output type; None for a run that was interrupted.
+        state: The state of the run as JSON; None where it cannot be kept.
+        usages: The tokens of all requests of this run, those of agents below it among them.
+    """
+
+    interruptions: Sequence[Any] = ()
+    final_output: Any = None
+    state: Mapping[str, Any] | None = field(default=None, repr=False)
+    usages: Sequence[Usage] = ()
+
+
+class RunEvents:
+    """Reads the events of one run.
+
+    Args:
+        external: The names of the host's tools.
+        asking: The names of the agent's own tools that may want to be allowed.
+    """
+
+    def __init__(self, external: Collection[str] = (), asking: Collection[str] = ()) -> None:
+        self._external = external
+        self._responses = InnerResponses()
+        self._tools = InnerTools(external, asking)
+        self._agent: str | None = None
+
+    @property
+    def tools(self) -> InnerTools:
+        """The calls of the run; those of an earlier run are added to them before the first event."""
+        return self._tools
+
+    def read(self, event: Any) -> list[AgentOutput]:
+        """Takes the next event of the SDK; one that nobody knows comes out as it is."""
+        kind = field_of(event, "type")
+        handler = _EVENTS.get(kind)
+        return [Unmapped(str(kind), {"type": kind})] if handler is None else handler(self, event)
+
+    def end(self, end: RunEnd) -> list[AgentOutput]:
+        """Takes the end of the run, and returns what is left of it, with the `Finish`.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call for the host are no JSON object.
+        """
+        calls, approvals = self._interruptions(end.interruptions)
+        if not calls and not approvals:
+            return [*self._result(end.final_output), *self._responses.usages.end(end.usages), self._finish()]
+        outputs = [*self._responses.release(), *self._responses.usages.end(end.usages)]
+        if calls:
+            outputs.append(ExternalCalls(calls))
+        if approvals:
+            outputs.append(ApprovalAsked(approvals))
+        if end.state is not None:
+            outputs.append(KeptState(end.state))
+        return [*outputs, self._finish(FinishReason(UnifiedFinishReason.TOOL_CALLS) if calls else None)]
+
+    def break_off(self, error: Exception) -> list[AgentOutput]:
+        """Takes the exception that ended the run, and returns what is left of it.
+
+        The SDK raises also for a response that a limit or a filter has cut: what the model said until then is valid.
+
+        Raises:
+            LanguageModelError: What the model's server said of its failure, with the exception as its cause.
+            Exception: The exception, where the server said nothing.
+        """
+        finish = self._responses.finish
+        if finish is None or finish.outcome is Outcome.COMPLETED:
+            raise error
+        if finish.error is not None:
+            raise finish.error from error
+        return [*self._responses.release(), *self._responses.usages.end(()), finish]
+
+    # The events
+
+    def _raw(self, event: Any) -> list[AgentOutput]:
+        return self._responses.feed(_as_mapping(field_of(event, "data")))
+
+    def _item(self, event: Any) -> list[AgentOutput]:
+        name = str(field_of(event, "name"))
+        handler = _ITEMS.get(name)
+        if handler is not None:
+            return handler(self, field_of(event, "item"))
+        return [] if name in _SAID_OTHERWISE else [Unmapped(name, {"type": "run_item_stream_event", "name": name})]
+
+    def _called(self, item: Any) -> list[AgentOutput]:
+        return self._tools.called(item, self._responses.step)
+
+    def _answered(self, item: Any) -> list[AgentOutput]:
+        return self._tools.answered(item, self._responses.step)
+
+    def _agent_updated(self, event: Any) -> list[AgentOutput]:
+        agent = field_of(event, "new_agent")
+        outputs = self._responses.release()
+        self._responses.is_structured = _is_structured(field_of(agent, "output_type"))
+        before, self._agent = self._agent, str(field_of(agent, "name"))
+        return outputs if before is None else [*outputs, Handover(self._agent)]
+
+    # The end
+
+    def _interruptions(self, items: Iterable[Any]) -> tuple[tuple[ToolCallPart, ...], tuple[Approval, ...]]:
+        calls: dict[str, ToolCallPart] = {}
+        approvals: dict[str, Approval] = {}
+        raws = [field_of(item, "raw_item") for item in items]
+        for raw in sorted(raws, key=lambda one: self._tools.place(call_id_of(one))):
+            call_id, name, arguments = call_id_of(raw), name_of(raw), arguments_of(raw)
+            if name not in self._external:
+                approvals.setdefault(call_id, Approval(call_id, name, arguments))
+            elif isinstance(arguments, dict):
+                calls.setdefault(call_id, ToolCallPart(call_id, name, arguments))
+            else:
+                raise ToolArgumentsError(call_id=call_id, name=name, arguments=str(arguments))
+        return tuple(calls.values()), tuple(approvals.values())
+
+    def _result(self, value: Any) -> list[AgentOutput]:
+        """What the run came to, unless it was said already. A result that no response said comes from a tool at which
+        the run stops, or from a handler of errors."""
+        if not isinstance(value, str | None):
+            self._responses.discard()
+            return [ResultObject(value)]
+        outputs = self._responses.release()
+        return [*outputs, *self._responses.result(value)] if value and not self._responses.is_answered else outputs
+
+    def _finish(self, reason: FinishReason | None = None) -> Finish:
+        last = self._responses.finish
+        if last is None:
+            return Finish(Outcome.COMPLETED, reason)
+        return Finish(last.outcome, reason or last.reason, None, last.response_id, last.model)
+
+
+def _as_mapping(data: Any) -> Mapping[str, Any]:
+    """A raw event as its JSON. The client keeps values that its classes do not expect, and would warn of them."""
+    dump = getattr(data, "model_dump", None)
+    if not callable(dump):
+        return dict(data)
+    dumped: dict[str, Any] = dump(mode="json", warnings=False)
+    return dumped
+
+
+def _is_structured(output_type: object) -> bool:
+    """Whether the text of an agent is a JSON document: its output type is none, or a text, otherwise."""
+    return output_type is not None and output_type is not str
+
+
+_EVENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+    "raw_response_event": RunEvents._raw,
+    "run_item_stream_event": RunEvents._item,
+    "agent_updated_stream_event": RunEvents._agent_updated,
+}
+_ITEMS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+    "tool_called": RunEvents._called,
+    "tool_search_called": RunEvents._called,
+    "tool_output": RunEvents._answered,
+    "tool_search_output_created": RunEvents._answered,
+}
+_SAID_OTHERWISE: Final = frozenset(
+    {
+        "message_output_created",
+        "reasoning_item_created",
+        "handoff_requested",
+        "handoff_occured",  # the SDK's own spelling
+        "handoff_occurred",
+        "mcp_approval_requested",
+        "mcp_approval_response",
+        "mcp_list_tools",
+    }
+)
+"""Items that say what raw events, the agent that goes on, or the interruptions say as well."""
+
+
+# ---- host tools ----
+# The host's tools as function tools of the SDK, and an agent with them; its own objects are never changed.
+#
+# A host's tool wants to be allowed, always: the SDK runs the agent's own tools of the step, stops, and hands the
+# calls out. When the run goes on, the adapter approves the call, and its function returns the host's result
+# (docs/wires/agents.md#host-tools-through-approvals). Imports the SDK, which the person's file has imported before.
+
+
+def function_tools(tools: Sequence[Tool], results: Mapping[str, Result]) -> list[FunctionTool]:
+    """The host's tools as objects of the SDK.
+
+    Args:
+        tools: The tools.
+        results: What the host has returned, by call id.
+    """
+    from agents import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
+
+    async def returned(context: ToolContext[Any], _arguments: str) -> str | list[dict[str, Any]]:
+        return tool_output(results[context.tool_call_id])
+
+    return [
+        FunctionTool(
+            name=tool.name,
+            description=tool.description,
+            params_json_schema=dict(tool.input_schema or {}),
+            on_invoke_tool=returned,
+            strict_json_schema=False,
+            needs_approval=True,
+        )
+        for tool in tools
+    ]
+
+
+class ExtendedAgents:
+    """Copies of agents that have the host's tools too: of the asked one, and of all that it may hand over to.
+
+    Each agent has one copy, so that agents may hand over to each other.
+
+    Args:
+        tools: The host's tools.
+    """
+
+    def __init__(self, tools: Sequence[FunctionTool]) -> None:
+        self._tools = tools
+        self._copies: dict[int, Agent[Any]] = {}
+
+    def copy_of(self, agent: Agent[Any]) -> Agent[Any]:
+        """The copy of an agent; an agent that is a copy already is returned as it is."""
+        if any(copy is agent for copy in self._copies.values()):
+            return agent
+        known = self._copies.get(id(agent))
+        if known is not None:
+            return known
+        own = {tool.name for tool in agent.tools}
+        added = [tool for tool in self._tools if tool.name not in own]
+        handoffs: list[Agent[Any] | Handoff[Any, Any]] = []
+        changed: dict[str, Any] = {"tools": [*agent.tools, *added], "handoffs": handoffs}
+        if agent.tool_use_behavior == "stop_on_first_tool":
+            # It means the agent's own tools: what the host returns goes back to the model.
+            changed["tool_use_behavior"] = {"stop_at_tool_names": sorted(own)}
+        copy = self._copies[id(agent)] = agent.clone(**changed)
+        # Filled once the copy is known: agents may hand over to each other.
+        handoffs += [self._handed_over(one) for one in agent.handoffs]
+        return copy
+
+    def _handed_over(self, handoff: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | Handoff[Any, Any]:
+        """A handoff to the copy of its agent."""
+        from agents import Handoff  # noqa: PLC0415 - see `function_tools`
+
+        if not isinstance(handoff, Handoff):
+            return self.copy_of(handoff)
+        invoke = handoff.on_invoke_handoff
+
+        async def to_copy(context: Any, arguments: str) -> Agent[Any]:
+            return self.copy_of(await invoke(context, arguments))
+
+        copy = dataclasses.replace(handoff, on_invoke_handoff=to_copy)
+        target = _target(handoff)
+        if target is not None:
+            copy._agent_ref = weakref.ref(self.copy_of(target))  # noqa: SLF001 - by it the SDK finds agents in a state
+        return copy
+
+
+def agents_below(agent: Agent[Any]) -> Iterator[Agent[Any]]:
+    """An agent, and all that it may hand over to, once each."""
+    waiting: list[Agent[Any]] = [agent]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [target for handoff in one.handoffs if (target := _target(handoff)) is not None]
+
+
+def own_tools(agent: Agent[Any]) -> frozenset[str]:
+    """The names of the tools and of the handoffs that a model of the agents may call."""
+    names: set[str] = set()
+    for one in agents_below(agent):
+        names |= {tool.name for tool in one.tools}
+        names |= {_handoff_name(handoff) for handoff in one.handoffs}
+    return frozenset(names)
+
+
+def asking_tools(agent: Agent[Any]) -> frozenset[str]:
+    """The names of the agents' own tools that may want to be allowed."""
+    tools = (tool for one in agents_below(agent) for tool in one.tools)
+    return frozenset(tool.name for tool in tools if getattr(tool, "needs_approval", False))
+
+
+def _target(handoff: Any) -> Agent[Any] | None:
+    """The agent of a handoff, which may be the agent itself; None where the handoff makes it when it is called."""
+    if not hasattr(handoff, "on_invoke_handoff"):
+        agent: Agent[Any] = handoff
+        return agent
+    reference: Callable[[], Agent[Any] | None] | None = getattr(handoff, "_agent_ref", None)
+    return None if reference is None else reference()
+
+
+def _handoff_name(handoff: Any) -> str:
+    from agents import Handoff  # noqa: PLC0415 - see `function_tools`
+
+    return handoff.tool_name if isinstance(handoff, Handoff) else Handoff.default_tool_name(handoff)
+
+
+# ---- run state ----
+# The state of a run that the SDK has stopped, as JSON and back. What cannot be kept is rebuilt from the conversation.
+#
+# The SDK's own warning stands (`RunState.from_json`): only a state of our own comes here, see
+# :mod:`partstream.agents.run`.
+
+
+def kept_state(result: RunResultStreaming) -> dict[str, Any] | None:
+    """The state of a run as JSON; None where the SDK cannot say it, as for two agents of one name."""
+    from agents import UserError  # noqa: PLC0415 - only where the person's file has imported it
+
+    try:
+        return result.to_state().to_json()
+    except UserError:
+        return None
+
+
+async def restored_state(
+    agent: Agent[Any], request: AgentRequest, context: Any, max_turns: int | None
+) -> RunState[Any, Agent[Any]] | None:
+    """The state that a request goes on with, with what the host returned and the person decided; None where it belongs
+    to another version of the SDK or of the agent: then the run is rebuilt.
+
+    Args:
+        agent: The agent, with the host's tools of the request.
+        request: The request.
+        context: The person's own object that the tools of the agent get.
+        max_turns: The most requests to the model in this run, or None for any number.
+    """
+    from agents import RunState, UserError  # noqa: PLC0415 - see `kept_state`
+
+    if request.resumed is None:
+        return None
+    try:
+        state = await RunState.from_json(
+            agent,
+            _as_given(_with_turns(request.resumed, max_turns)),
+            **({} if context is None else {"context_override": context}),
+        )
+        for item in state.get_interruptions():
+            call_id = call_id_of(item.raw_item)
+            decision = request.decisions.get(call_id)
+            if call_id in request.results or (decision is not None and decision.approved):
+                state.approve(item)
+            elif decision is not None:
+                state.reject(item, rejection_message=decision.reason or None)
+    except (UserError, KeyError, TypeError, ValueError):
+        return None
+    return state
+
+
+def _with_turns(state: Mapping[str, Any], max_turns: int | None) -> dict[str, Any]:
+    """The state with the whole limit of turns ahead. The SDK counts those of all runs of a state, and each call of a
+    host's tool is a turn: a person would meet the limit in the middle of ordinary work."""
+    taken = state.get("current_turn")
+    if not isinstance(taken, int) or "max_turns" not in state:
+        return dict(state)
+    return {**state, "max_turns": None if max_turns is None else taken + max_turns}
+
+
+def _as_given(state: dict[str, Any]) -> dict[str, Any]:
+    """The state with messages of the assistant as :func:`run_arguments` gave them. The SDK writes them in pieces, and
+    its own models of Chat Completions refuse that form (0.24, `RunState._serialize_input`)."""
+    given = state.get("original_input")
+    return {**state, "original_input": [message_as_text(item) for item in given]} if isinstance(given, list) else state
+
+
+# ---- adapter ----
+# Runs agents of the OpenAI Agents SDK: the loop between a request and the outputs of its run.
+
+_MOST_TURNS = 10
+"""The SDK's own default, `DEFAULT_MAX_TURNS`."""
+
+
+class OpenAIAgents:
+    """Runs agents of the OpenAI Agents SDK; see :class:`partstream.agents.adapter.AgentAdapter`.
+
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
+
+        as_model(AgentPairing(agent, OpenAIAgents(max_turns=30)), name="My agent")
+
+    Args:
+        max_turns: The most requests to the model in one run, until the next call of a host's tool; None for any number.
+        context: The object that the tools of the agent get; shared by all runs.
+        run_config: The SDK's settings of a run, such as `RunConfig(tracing_disabled=True)`; None for its defaults.
+            Tracing is what the person has chosen there, or by the SDK's own switches.
+    """
+
+    framework: str = "OpenAI Agents SDK"
+    tested: str = "0.21-0.24"
+    errors: Mapping[str, FailureKind] = ERRORS
+
+    def __init__(
+        self, *, max_turns: int | None = _MOST_TURNS, context: object = None, run_config: RunConfig | None = None
+    ) -> None:
+        self._max_turns = max_turns
+        self._context = context
+        self._run_config = run_config
+
+    def inner_tools(self, agent: Agent[Any]) -> Collection[str]:
+        """The names of the agent's own tools, and of those that it may hand over to."""
+        return own_tools(agent)
+
+    def make_tools(self, request: AgentRequest) -> Sequence[Any]:
+        """The host's tools of a request as function tools; an agent need not be made with them."""
+        return function_tools(request.tools, request.results)
+
+    async def run(self, agent: Agent[Any], request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+        """Runs the agent until it ends, wants one of the host's tools, or asks the person.
+
+        Raises:
+            RequestNotExpressibleError: The conversation holds what the input of a run has no form for.
+            ToolArgumentsError: The arguments of a call for the host are no JSON object.
+            Exception: Any exception of the SDK, of the agent's tools or of its model.
+        """
+        from agents import Runner  # noqa: PLC0415 - only where the person's file has imported it
+
+        whole = ExtendedAgents(self.make_tools(request)).copy_of(agent)
+        events = RunEvents({tool.name for tool in request.tools}, asking_tools(agent))
+        state = await restored_state(whole, request, self._context, self._max_turns)
+        if state is None and request.resumed is not None:
+            yield Unmapped("run_state", {"type": "run_state"})
+        for item in () if state is None else state.get_interruptions():
+            events.tools.expect(call_id_of(item.raw_item), name_of(item.raw_item), arguments_of(item.raw_item))
+        given: Any = run_arguments(request) if state is None else state
+        result = Runner.run_streamed(
+            whole, given, context=self._context, max_turns=self._max_turns, run_config=self._settings(request)
+        )
+        async with aclosing(_outputs(result, events)) as outputs:
+            async for output in outputs:
+                yield output
+
+    def _settings(self, request: AgentRequest) -> RunConfig | None:
+        """The settings of a run: those of the person, and above them what the caller has chosen for this request."""
+        chosen = chosen_settings(request)
+        if not chosen:
+            return self._run_config
+        from agents import ModelSettings, RunConfig  # noqa: PLC0415 - see `run`
+
+        settings = self._run_config or RunConfig()
+        own = settings.model_settings
+        above = ModelSettings(**chosen)
+        return replace(settings, model_settings=above if own is None else own.resolve(above))
+
+
+async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenerator[AgentOutput, None]:
+    """The outputs of a run, to its end. Leaving it stops the run."""
+    before = len(_entries(result))
+    stream: Any = result.stream_events()  # an asynchronous generator, annotated as an iterator
+    try:
+        async for event in stream:
+            for output in events.read(event):
+                yield output
+    except Exception as error:
+        for output in events.break_off(error):
+            yield output
+        return
+    except BaseException:  # this generator is closed, or its task cancelled
+        await _stop(result, stream)
+        raise
+    for output in events.end(_end_of(result, before)):
+        yield output
+
+
+async def _stop(result: RunResultStreaming, stream: Any) -> None:
+    """Cancels a run, which closes the stream of its model, and waits for its tasks: they end while somebody reads on
+    (the SDK's documentation of `cancel`). What fails meanwhile belongs to no answer any more."""
+    result.cancel()
+    with suppress(Exception):
+        await stream.aclose()
+    with suppress(Exception):
+        async for _ in result.stream_events():
+            pass
+
+
+def _end_of(result: RunResultStreaming, before: int) -> RunEnd:
+    interruptions = result.interruptions
+    usages = [_usage(entry) for entry in _entries(result)[before:]]
+    return RunEnd(interruptions, result.final_output, kept_state(result) if interruptions else None, usages)
+
+
+def _entries(result: RunResultStreaming) -> Sequence[Any]:
+    """The tokens of each request, also of those before the run went on."""
+    return result.context_wrapper.usage.request_usage_entries
+
+
+def _usage(entry: Any) -> Usage:
+    return Usage(
+        input_tokens=entry.input_tokens,
+        output_tokens=entry.output_tokens,
+        total_tokens=entry.total_tokens,
+        cached_tokens=entry.input_tokens_details.cached_tokens,
+        reasoning_tokens=entry.output_tokens_details.reasoning_tokens,
+    )
+
+
+# ---- openai agents ----
 
 ADAPTER: Final = OpenAIAgents()
 """Runs agents with the SDK's defaults."""
