@@ -21,7 +21,7 @@ from pydantic_ai.messages import ThinkingPart as FrameworkThinking
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolResultPart
 from partstream import ToolCallPart as HostCall
 from partstream.agents import AgentRequest
-from partstream.agents.pydantic_ai.conversation import THINKING_KEY, model_settings_of, run_arguments
+from partstream.agents.pydantic_ai import THINKING_KEY, model_settings_of, run_arguments
 from partstream.agents.run import read_agent_request
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Text, Turn, TurnRole

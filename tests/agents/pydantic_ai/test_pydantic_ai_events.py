@@ -7,7 +7,7 @@ import pytest
 
 from partstream import TextPart, ThinkingPart
 from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
-from partstream.agents.pydantic_ai.events import EventReader
+from partstream.agents.pydantic_ai import EventReader
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.usage import UnifiedFinishReason

@@ -6,6 +6,1076 @@ docs/wires/agents.md#external-tools-of-pydantic-ai. Nothing here imports it befo
 
 from __future__ import annotations
 
-from partstream.agents.pydantic_ai.adapter import ADAPTER, PydanticAI
+import base64
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["ADAPTER", "PydanticAI"]
+from partstream.agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    ExternalCalls,
+    KeptState,
+    Question,
+    ResultObject,
+    StepBegun,
+    StepUsage,
+)
+from partstream.agents.failures import FailureKind
+from partstream.conversation.media import MediaKind
+from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.errors import ToolArgumentsError, TruncatedStreamError
+from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown_call
+from partstream.messages import ToolMode
+from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.parts import ThinkingPart, text_part, thinking_part, tool_call_part
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
+
+    from pydantic_ai import UsageLimits
+    from pydantic_ai.messages import ModelMessage, ModelResponsePart, UserContent
+    from pydantic_ai.toolsets import ExternalToolset
+
+    from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
+    from partstream.conversation.turns import ResultContent, Turn
+    from partstream.messages import ChatMessage, Tool
+    from partstream.parts import ToolCallPart
+
+
+# ---- agent tools ----
+# The tools that a pydantic-ai agent has itself, as far as they are known before a run.
+
+
+def own_tools(agent: Any) -> dict[str, bool]:
+    """The names of the agent's tools, each with whether its calls always want to be allowed.
+
+    The tools of servers and those that a function makes are known in a run alone, and are not among them.
+    """
+    return {name: asks for toolset in agent.toolsets for name, asks in _tools_in(toolset)}
+
+
+def _tools_in(toolset: Any) -> Iterator[tuple[str, bool]]:
+    """The tools of a toolset: of functions, of several toolsets, or of one that it wraps and perhaps renames."""
+    tools = getattr(toolset, "tools", None)
+    if isinstance(tools, dict):
+        yield from ((name, getattr(tool, "requires_approval", False) is True) for name, tool in tools.items())
+    for definition in getattr(toolset, "tool_defs", ()):
+        yield definition.name, False
+    for inner in getattr(toolset, "toolsets", ()):
+        yield from _tools_in(inner)
+    wrapped = getattr(toolset, "wrapped", None)
+    if wrapped is not None:
+        prefix = getattr(toolset, "prefix", None)
+        new_names = {old: new for new, old in (getattr(toolset, "name_map", None) or {}).items()}
+        for name, asks in _tools_in(wrapped):
+            yield f"{prefix}_{name}" if isinstance(prefix, str) else new_names.get(name, name), asks
+
+
+# ---- conversation ----
+# A conversation as the arguments of a run of a pydantic-ai agent; no I/O.
+#
+# Of the framework it takes the classes of messages and tools, from modules that the agent's own file has imported
+# already.
+
+THINKING_KEY: Final = "partstream.pydantic-ai"
+"""The key of the metadata of a thinking part under which the model's thinking stands with its signature."""
+
+_SETTINGS: Final[Mapping[str, str]] = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "stop": "stop_sequences",
+    "stop_sequences": "stop_sequences",
+}
+"""The framework's names of a caller's options. All others stay out: they may hold headers, and the agent chose its
+model and its tools itself."""
+
+
+def run_arguments(request: AgentRequest) -> dict[str, Any]:
+    """The arguments of a run that is rebuilt from the conversation, without those that say what the run may hand out.
+
+    Args:
+        request: The request; its last turn is of the user, of tools, or of the assistant.
+    """
+    history = [*request.turns]
+    prompt = None
+    if history and history[-1].role is TurnRole.USER:
+        prompt = _user_content(history.pop().content)
+    elif not history or history[-1].role is TurnRole.ASSISTANT:
+        prompt = ""  # the framework refuses a run without anything to answer
+    return {
+        "user_prompt": prompt,
+        "message_history": history_of(history, request.messages),
+        **common_arguments(request),
+    }
+
+
+def common_arguments(request: AgentRequest) -> dict[str, Any]:
+    """The arguments that a rebuilt run and one that goes on have in common."""
+    from pydantic_ai.capabilities import ReinjectSystemPrompt  # noqa: PLC0415 - the agent's file has imported it
+
+    return {
+        "instructions": request.instructions or None,
+        "toolsets": [_toolset_of(request.tools)] if request.tools else None,
+        # With a history the framework leaves out the agent's system prompt, which it expects to be in there.
+        "capabilities": [ReinjectSystemPrompt()],
+    }
+
+
+def model_settings_of(request: AgentRequest, own: Mapping[str, Any]) -> Any:
+    """The settings of the model: those of the person, and above them what the caller has chosen for this request.
+
+    A caller that demands a call of one of its tools gets it of the first request to the model; the framework refuses
+    the demand for all requests, because such a run has no end.
+
+    Args:
+        request: The request.
+        own: The person's.
+
+    Returns:
+        The settings, a function that gives them for each request to the model, or None for none.
+    """
+    options = request.model_options
+    chosen = {_SETTINGS[name]: value for name, value in options.items() if name in _SETTINGS and value is not None}
+    settings = {**own, **chosen}
+    if request.tool_mode is not ToolMode.REQUIRED or not request.tools:
+        return settings or None
+    demanding = {**settings, "tool_choice": [tool.name for tool in request.tools]}
+    return lambda context: demanding if context.run_step <= 1 else settings
+
+
+def _toolset_of(tools: Iterable[Tool]) -> ExternalToolset[Any]:
+    """The host's tools as a toolset whose tools the framework hands out."""
+    from pydantic_ai import ExternalToolset, ToolDefinition  # noqa: PLC0415 - as above
+
+    return ExternalToolset(
+        [
+            ToolDefinition(
+                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.input_schema or {})
+            )
+            for tool in tools
+        ]
+    )
+
+
+def history_of(turns: Iterable[Turn], messages: Sequence[ChatMessage] = ()) -> list[ModelMessage]:
+    """Turns as messages of the framework.
+
+    Args:
+        turns: The turns, every call with a result behind it.
+        messages: The messages of the host, whose thinking holds the signatures that some servers want back.
+    """
+    from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart  # noqa: PLC0415 - as above
+
+    history: list[ModelMessage] = []
+    for turn in turns:
+        if turn.role is TurnRole.ASSISTANT:
+            parts = [*_thinking(turn, messages), *_response_parts(turn)]
+            if parts:
+                history.append(ModelResponse(parts=parts))
+        elif turn.role is TurnRole.TOOL:
+            history.append(ModelRequest(parts=[_return_part(one) for one in turn.content if isinstance(one, Result)]))
+        else:
+            history.append(ModelRequest(parts=[UserPromptPart(content=_user_content(turn.content))]))
+    return history
+
+
+def result_value(content: Iterable[ResultContent]) -> Any:
+    """What a tool of the host returned, as the framework takes it: a text, or a list with its images and files."""
+    values = [piece.value if isinstance(piece, Text) else _file(piece) for piece in content]
+    if all(isinstance(value, str) for value in values):
+        return "".join(values)
+    return values
+
+
+def _user_content(content: Iterable[Any]) -> str | list[UserContent]:
+    pieces: list[Any] = [
+        piece.value if isinstance(piece, Text) else _file(piece)
+        for piece in content
+        if isinstance(piece, Text | Attachment)
+    ]
+    return pieces[0] if len(pieces) == 1 and isinstance(pieces[0], str) else pieces
+
+
+def _file(attachment: Attachment) -> Any:
+    from pydantic_ai.messages import BinaryContent, DocumentUrl, ImageUrl  # noqa: PLC0415 - as above
+
+    if attachment.url:
+        of_kind = ImageUrl if attachment.kind is MediaKind.IMAGE else DocumentUrl
+        return of_kind(url=attachment.url, media_type=attachment.media_type or None)
+    return BinaryContent(data=attachment.data, media_type=attachment.media_type)
+
+
+def _return_part(result: Result) -> Any:
+    from pydantic_ai.messages import ToolReturnPart  # noqa: PLC0415 - as above
+
+    return ToolReturnPart(
+        tool_name=result.name,
+        content=result_value(result.content),
+        tool_call_id=result.call_id,
+        outcome="failed" if result.is_error else "success",
+    )
+
+
+def _response_parts(turn: Turn) -> list[ModelResponsePart]:
+    from pydantic_ai.messages import TextPart, ToolCallPart  # noqa: PLC0415 - as above
+
+    parts: list[ModelResponsePart] = []
+    for piece in turn.content:
+        if isinstance(piece, Text):
+            parts.append(TextPart(content=piece.value))
+        elif isinstance(piece, Call):
+            parts.append(ToolCallPart(tool_name=piece.name, args=dict(piece.input), tool_call_id=piece.call_id))
+    return parts
+
+
+def _thinking(turn: Turn, messages: Sequence[ChatMessage]) -> list[ModelResponsePart]:
+    """The thinking that a message carries with its signature; what comes from the conversation is checked by the
+    model's server."""
+    from pydantic_ai.messages import ThinkingPart as FrameworkThinking  # noqa: PLC0415 - as above
+
+    content = messages[turn.message].content if turn.message < len(messages) else ()
+    parts: list[ModelResponsePart] = []
+    for part in content:
+        kept = (part.metadata or {}).get(THINKING_KEY) if isinstance(part, ThinkingPart) else None
+        if not isinstance(kept, Mapping) or not isinstance(text := kept.get("content"), str):
+            continue
+        item, signature, provider = (kept.get(name) for name in ("id", "signature", "provider_name"))
+        if isinstance(item, str | None) and isinstance(signature, str | None) and isinstance(provider, str | None):
+            parts.append(FrameworkThinking(content=text, id=item, signature=signature, provider_name=provider))
+    return parts
+
+
+# ---- inner tools ----
+# The calls of an agent's own tools in one run, as its events tell of them.
+
+_SUCCESS: Final = "success"
+_RETRY: Final = "retry-prompt"
+
+
+class InnerTools:
+    """Which calls are shown, and when.
+
+    Args:
+        external: The names of the host's tools: the framework tells of their calls too.
+        asking: The names of the tools that want to be allowed: their call is shown with its result.
+        answered: The ids of the calls whose results the run was given.
+    """
+
+    def __init__(self, external: Collection[str], asking: Collection[str], answered: Collection[str]) -> None:
+        self._external = frozenset(external)
+        self._asking = frozenset(asking)
+        self._answered = frozenset(answered)
+        self._held: dict[str, InnerCall] = {}
+
+    def called(self, part: Any, step: int) -> Iterator[InnerCall]:
+        """What to show of a call that the framework is about to run, or to hand out."""
+        if self._is_hidden(part):
+            return
+        call = InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), step)
+        if call.name in self._asking:
+            self._held[call.call_id] = call
+        else:
+            yield call
+
+    def returned(self, part: Any, step: int) -> Iterator[InnerCall | InnerResult]:
+        """What to show of a result."""
+        if self._is_hidden(part):
+            return
+        if (held := self._held.pop(part.tool_call_id, None)) is not None:
+            yield held
+        yield InnerResult(part.tool_call_id, part.tool_name or "", part.content, is_error(part), step)
+
+    def _is_hidden(self, part: Any) -> bool:
+        return part.tool_name in self._external or part.tool_call_id in self._answered
+
+
+def arguments_of(part: Any) -> object:
+    """The arguments of a call: a JSON object; the text that came where it is none."""
+    if not isinstance(part.args, str):
+        return part.args or {}
+    try:
+        arguments = json.loads(part.args or "{}")
+    except ValueError:
+        return part.args
+    return arguments if isinstance(arguments, dict) else part.args
+
+
+def is_error(part: Any) -> bool:
+    """Whether a result says that the tool failed, was refused, or has to be called again."""
+    return part.part_kind == _RETRY or getattr(part, "outcome", _SUCCESS) != _SUCCESS
+
+
+# ---- results ----
+# The end of a run: what its result adds to what was streamed, and what the requests to the model took.
+
+_DEFERRED: Final = "DeferredToolRequests"
+"""The class of a result that says what the run waits for."""
+_REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
+    "stop": UnifiedFinishReason.STOP,
+    "length": UnifiedFinishReason.LENGTH,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+    "tool_call": UnifiedFinishReason.TOOL_CALLS,
+    "error": UnifiedFinishReason.ERROR,
+}
+_CUT: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended.
+
+    Attributes:
+        output: Its result: a text, an object, or the framework's `DeferredToolRequests` for a run that waits.
+        messages: The framework's messages of the whole conversation.
+        new_messages: Those that the run added.
+    """
+
+    output: Any
+    messages: Sequence[Any] = field(repr=False)
+    new_messages: Sequence[Any] = field(repr=False)
+
+
+def is_deferred(output: object) -> bool:
+    """Whether the result of a run says that it waits for others, in place of a result."""
+    return is_deferred_type(type(output))
+
+
+def is_deferred_type(of_output: object) -> bool:
+    """Whether a type of results is the one that says so."""
+    return isinstance(of_output, type) and any(one.__name__ == _DEFERRED for one in of_output.__mro__)
+
+
+def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[AgentOutput]:
+    """What the result of a run adds to what was streamed.
+
+    Text is streamed before it is the result, and an output function or a validator may make another of it. A file has
+    come as a part. An object has been streamed where the model writes it as text, else only the result has it.
+
+    Args:
+        output: The result.
+        texts: What was said.
+        has_file: Whether a file has come as a part.
+    """
+    if output is None or is_deferred(output):
+        return []
+    said = texts.of_step.strip()
+    if isinstance(output, str):
+        return [] if output.strip() == said else [text_part(piece) for piece in texts.another(output)]
+    if isinstance(data := getattr(output, "data", None), bytes):
+        return [] if has_file else [AgentFile(data, output.media_type)]
+    return [] if _is_json(said) else [ResultObject(output)]
+
+
+def outputs_of_responses(messages: Iterable[Any]) -> list[AgentOutput]:
+    """The tokens of each request to the model, and how the last one ended.
+
+    Args:
+        messages: The messages that the run added.
+    """
+    responses = [message for message in messages if message.kind == _RESPONSE]
+    usages: list[AgentOutput] = [StepUsage(usage) for one in responses if (usage := _usage(one.usage)) is not None]
+    return [*usages, *(_finish(one) for one in responses[-1:])]
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is a JSON document, perhaps in a block of code."""
+    inside = text.removeprefix("```json").removeprefix("```").removesuffix("```")
+    try:
+        return isinstance(json.loads(inside), dict | list)
+    except ValueError:
+        return False
+
+
+def _usage(usage: Any) -> Usage | None:
+    """The tokens of one request; None where the model did not say them. The framework writes an unknown count as 0."""
+    given, answered = usage.input_tokens, usage.output_tokens
+    if not given and not answered:
+        return None
+    reasoning = getattr(usage, "output_reasoning_tokens", 0) or usage.details.get("reasoning_tokens")
+    return Usage(
+        input_tokens=given,
+        output_tokens=answered,
+        total_tokens=given + answered,
+        cached_tokens=usage.cache_read_tokens or None,
+        reasoning_tokens=reasoning or None,
+        raw=dict(usage.details),
+        cache_write_tokens=usage.cache_write_tokens or None,
+    )
+
+
+def _finish(response: Any) -> Finish:
+    raw = response.finish_reason
+    if _broke_off(response):
+        return Finish(Outcome.TRUNCATED, error=TruncatedStreamError("ANSWERING"), model=response.model_name)
+    unified = _REASONS.get(raw, UnifiedFinishReason.OTHER)
+    return Finish(
+        Outcome.INCOMPLETE if raw and unified in _CUT else Outcome.COMPLETED,
+        reason=None if raw is None else FinishReason(unified, raw),
+        response_id=response.provider_response_id,
+        model=response.model_name,
+    )
+
+
+def _broke_off(response: Any) -> bool:
+    """Whether the answer of a model server ended without its end.
+
+    The clients of model servers take the end of the bytes for the end of the answer, and the framework says `stop` in
+    place of a reason that never came (observed with 2.68 over Chat Completions and Responses). What a server has said
+    itself stands in `provider_details`; a server that says neither that nor a token has not come to the end.
+    """
+    said = (response.provider_details or {}).get("finish_reason")
+    has_calls = any(part.part_kind == "tool-call" for part in response.parts)
+    return response.provider_name is not None and not said and not has_calls and _usage(response.usage) is None
+
+
+# ---- texts ----
+# The texts that the model streams, step by step: what was said cannot be taken back, so only the rest follows.
+
+_PARAGRAPH: Final = "\n\n"
+
+
+class StepTexts:
+    """The texts of one run. A step is one answer of the model; its texts are known by the index of their part.
+
+    Attributes:
+        of_step: What was said in the current step.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[int, str] = {}
+        self._last = ""
+
+    @property
+    def of_step(self) -> str:
+        """The text of the current step, without a paragraph that was put before it."""
+        return "".join(self._said[index] for index in sorted(self._said))
+
+    def begin_step(self) -> None:
+        """Notes that the next answer of the model begins."""
+        self._last = self.of_step or self._last
+        self._said = {}
+
+    def more(self, index: int, text: str) -> list[str]:
+        """What to say of a further piece of a text."""
+        if not text:
+            return []
+        pieces = [*self._paragraph(), text]
+        self._said[index] = self._said.get(index, "") + text
+        return pieces
+
+    def whole(self, index: int, text: str) -> list[str]:
+        """What to say of a text that is whole, or replaces what came of it: the part that was not said yet.
+
+        A part that starts a second time replaces its first start (docs/wires/agents.md#events-of-pydantic-ai). If its
+        text differs, it follows as a paragraph of its own.
+        """
+        said = self._said.get(index, "")
+        if text.startswith(said):
+            return self.more(index, text[len(said) :])
+        self._said[index] = ""
+        return [_PARAGRAPH, *self.more(index, text)]
+
+    def another(self, text: str) -> list[str]:
+        """What to say of a text that no event held, behind all that was said."""
+        self.begin_step()
+        return self.more(0, text)
+
+    def _paragraph(self) -> list[str]:
+        """What keeps the first text of a step apart from the text of the steps before it."""
+        is_first = not any(self._said.values())
+        return [_PARAGRAPH] if is_first and self._last and not self._last.endswith("\n") else []
+
+
+# ---- events ----
+# The events of one run of a pydantic-ai agent as outputs. Knows the events by their `event_kind` and imports nothing
+# of the framework.
+#
+# Nearly every release adds kinds of events: a kind that no table has comes out as `Unmapped`. Source:
+# docs/wires/agents.md#events-of-pydantic-ai.
+
+_MOST_SHOWN: Final = 500
+"""The most characters of an event's text in an `Unmapped`."""
+
+
+class EventReader:
+    """Reads the events of one run.
+
+    The calls of the host's tools are none of its outputs: they come from the result of the run, where they are whole
+    and the step is over, see :mod:`partstream.agents.pydantic_ai.paused`.
+
+    Args:
+        external: The names of the host's tools, whose calls are no activity of the agent.
+        asking: The names of the agent's tools that want to be allowed: nobody knows at a call whether it runs, so it is
+            shown together with its result.
+        answered: The ids of the calls whose results the run was given, and which it does not run itself.
+
+    Attributes:
+        ended: How the run ended; None until it has.
+    """
+
+    def __init__(
+        self, external: Collection[str] = (), asking: Collection[str] = (), answered: Collection[str] = ()
+    ) -> None:
+        self.ended: RunEnd | None = None
+        self._step = 0
+        self._texts = StepTexts()
+        self._tools = InnerTools(external, asking, answered)
+        self._has_file = False
+
+    def read(self, event: Any) -> list[AgentOutput]:
+        """Takes the next event and returns its outputs, in order."""
+        handler = _EVENTS.get(getattr(event, "event_kind", ""))
+        return [_unmapped(event)] if handler is None else handler(self, event)
+
+    def end(self) -> list[AgentOutput]:
+        """The outputs of the end of the run: a result that was not streamed, the tokens of each request to the model,
+        and the finish of the last one."""
+        if self.ended is None:
+            return []
+        said = outputs_of_value(self.ended.output, self._texts, has_file=self._has_file)
+        return [*said, *outputs_of_responses(self.ended.new_messages)]
+
+    def _started(self, event: Any) -> list[AgentOutput]:
+        begun: list[AgentOutput] = []
+        if event.previous_part_kind is None:  # the first part of an answer of the model
+            self._step += 1
+            self._texts.begin_step()
+            begun.append(StepBegun(self._step))
+        return [*begun, *_of_part(_STARTS, self, event, event.part.part_kind, event.part)]
+
+    def _moved(self, event: Any) -> list[AgentOutput]:
+        return _of_part(_DELTAS, self, event, event.delta.part_delta_kind, event.delta)
+
+    def _ended(self, event: Any) -> list[AgentOutput]:
+        return _of_part(_ENDS, self, event, event.part.part_kind, event.part)
+
+    def _whole_text(self, index: int, part: Any) -> list[AgentOutput]:
+        return [text_part(piece) for piece in self._texts.whole(index, part.content)]
+
+    def _more_text(self, index: int, delta: Any) -> list[AgentOutput]:
+        return [text_part(piece) for piece in self._texts.more(index, delta.content_delta)]
+
+    def _first_thinking(self, _: int, part: Any) -> list[AgentOutput]:
+        return self._thought(part.content)
+
+    def _more_thinking(self, _: int, delta: Any) -> list[AgentOutput]:
+        return self._thought(delta.content_delta)
+
+    def _whole_thinking(self, _: int, part: Any) -> list[AgentOutput]:
+        if not part.signature:
+            return []
+        kept = {name: getattr(part, name) for name in ("content", "id", "signature", "provider_name")}
+        return [thinking_part("", None, {THINKING_KEY: kept})]
+
+    def _thought(self, text: str | None) -> list[AgentOutput]:
+        # Without the provider's id, it forms one block with the lines on the calls of the same step.
+        return [thinking_part(text)] if text else []
+
+    def _whole_file(self, _: int, part: Any) -> list[AgentOutput]:
+        self._has_file = True
+        return [AgentFile(part.content.data, part.content.media_type)]
+
+    def _whole_native_call(self, _: int, part: Any) -> list[AgentOutput]:
+        return [InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), self._step)]
+
+    def _whole_native_return(self, _: int, part: Any) -> list[AgentOutput]:
+        return [InnerResult(part.tool_call_id, part.tool_name, part.content, is_error(part), self._step)]
+
+    def _nothing(self, *_: Any) -> list[AgentOutput]:
+        return []
+
+    def _called(self, event: Any) -> list[AgentOutput]:
+        return [*self._tools.called(event.part, max(self._step, 1))]
+
+    def _returned(self, event: Any) -> list[AgentOutput]:
+        return [*self._tools.returned(event.part, max(self._step, 1))]
+
+    def _run_ended(self, event: Any) -> list[AgentOutput]:
+        result = event.result
+        self.ended = RunEnd(result.output, result.all_messages(), result.new_messages())
+        return []
+
+
+_EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = {
+    "part_start": EventReader._started,
+    "part_delta": EventReader._moved,
+    "part_end": EventReader._ended,
+    "function_tool_call": EventReader._called,
+    "function_tool_result": EventReader._returned,
+    "agent_run_result": EventReader._run_ended,
+    # Is neither the end nor a sign of the last text: calls of tools may follow it.
+    "final_result": EventReader._nothing,
+    # What the model says to hand out the agent's result; the result has it.
+    "output_tool_call": EventReader._nothing,
+    "output_tool_result": EventReader._nothing,
+    # They also hold what a handler of the agent decides by itself; the result says what is left.
+    "deferred_tool_requests": EventReader._nothing,
+    "deferred_tool_results": EventReader._nothing,
+    # Changes of the next request to the model, which nobody has to see.
+    "tool_availability_delta": EventReader._nothing,
+    "capability_load_delta": EventReader._nothing,
+    "model_settings_delta": EventReader._nothing,
+}
+_STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+    "text": EventReader._whole_text,
+    "thinking": EventReader._first_thinking,
+    "tool-call": EventReader._nothing,
+    "builtin-tool-call": EventReader._nothing,
+    "builtin-tool-return": EventReader._nothing,
+    "file": EventReader._nothing,
+}
+_DELTAS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+    "text": EventReader._more_text,
+    "thinking": EventReader._more_thinking,
+    "tool_call": EventReader._nothing,
+}
+_ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+    "text": EventReader._whole_text,
+    "thinking": EventReader._whole_thinking,
+    "tool-call": EventReader._nothing,
+    "builtin-tool-call": EventReader._whole_native_call,
+    "builtin-tool-return": EventReader._whole_native_return,
+    "file": EventReader._whole_file,
+}
+
+
+def _of_part(
+    table: Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]],
+    reader: EventReader,
+    event: Any,
+    kind: str,
+    part: Any,
+) -> list[AgentOutput]:
+    handler = table.get(kind)
+    return [_unmapped(event, kind)] if handler is None else handler(reader, event.index, part)
+
+
+def _unmapped(event: Any, part: str = "") -> Unmapped:
+    kind = str(getattr(event, "event_kind", type(event).__name__))
+    return Unmapped(f"{kind}.{part}" if part else kind, {"event": repr(event)[:_MOST_SHOWN]})
+
+
+# ---- framework run ----
+# One run of the framework: its events until it ends, and what it waits for where it has stopped.
+#
+# What a run may hand out is said by the type of its result, for this run alone: the agent's own, or
+# `DeferredToolRequests`. An agent with output validators takes no type for one run (docs/wires/agents.md#external-
+# tools-of-pydantic-ai); there a handler of the run's deferred calls ends it.
+
+_VALIDATORS: Final = "output validators"
+"""Is in the framework's error for an agent that has them."""
+_RESPONSE: Final = "response"
+
+
+class FrameworkRun:
+    """One run.
+
+    Args:
+        agent: The agent.
+        arguments: The arguments of the run without `output_type`.
+
+    Attributes:
+        stopped: How the run ended where a handler ended it; None for a run that ended by itself.
+    """
+
+    def __init__(self, agent: Any, arguments: Mapping[str, Any]) -> None:
+        self._agent = agent
+        self._arguments = arguments
+        self._results: list[Any] = []
+        self.stopped: RunEnd | None = None
+
+    async def events(self) -> AsyncGenerator[Any, None]:
+        """The events of the run. Closing the generator closes the run, and with it the stream of the model.
+
+        Raises:
+            Exception: Any exception of the framework, of the agent's tools or of its model.
+        """
+        from pydantic_ai import UserError  # noqa: PLC0415 - the agent's file has imported it
+
+        has_begun = False
+        try:
+            async with self._agent.run_stream_events(**self._arguments, output_type=self._output_type()) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+        except UserError as error:
+            if has_begun or _VALIDATORS not in str(error):
+                raise
+        else:
+            return
+        async for event in self._handled_events():
+            yield event
+
+    async def _handled_events(self) -> AsyncGenerator[Any, None]:
+        from pydantic_ai.capabilities import HandleDeferredToolCalls  # noqa: PLC0415 - as above
+
+        capabilities = [*self._arguments["capabilities"], HandleDeferredToolCalls(self._hand_out)]
+        arguments = {**self._arguments, "capabilities": capabilities}
+        try:
+            async with self._agent.run_stream_events(**arguments) as events:
+                async for event in events:
+                    self._note(event)
+                    yield event
+        except _HandedOutError as handed_out:
+            messages = self._with_results(handed_out.messages)
+            new = messages[len(self._arguments["message_history"]) :]
+            self.stopped = RunEnd(handed_out.requests, messages, new)
+
+    def _output_type(self) -> Any:
+        """The agent's own type of results, or what a run waits for; None where the agent says that already."""
+        from pydantic_ai import DeferredToolRequests  # noqa: PLC0415 - as above
+
+        own = self._agent.output_type
+        types = [*own] if isinstance(own, list | tuple) else [own]
+        return None if any(map(is_deferred_type, types)) else [*types, DeferredToolRequests]
+
+    async def _hand_out(self, context: Any, requests: Any) -> None:
+        """Handles calls that nobody else of the agent has handled: ends the run with them."""
+        raise _HandedOutError(requests, [*context.messages])
+
+    def _note(self, event: Any) -> None:
+        """Notes the results of the last answer of the model, which the framework has not put behind it yet."""
+        if event.event_kind == "part_start":
+            self._results.clear()
+        elif event.event_kind == "function_tool_result":
+            self._results.append(event.part)
+
+    def _with_results(self, messages: list[Any]) -> list[Any]:
+        from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - as above
+
+        if not self._results or messages[-1].kind != _RESPONSE:
+            return messages
+        return [*messages, ModelRequest(parts=[*self._results])]
+
+
+class _HandedOutError(Exception):
+    """Ends a run whose calls somebody else has to run; never leaves this module."""
+
+    def __init__(self, requests: Any, messages: list[Any]) -> None:
+        super().__init__("calls were handed out")
+        self.requests = requests
+        self.messages = messages
+
+
+# ---- paused ----
+# A run that waits for others: what it waits for, and how it goes on. The state is JSON, and lives in one request.
+#
+# A call that a run waits for is one of three kinds: a call of one of the host's tools, a call of the agent's own
+# tools that wants to be allowed, or one that somebody has to answer, such as the question of a tool that raises
+# `CallDeferred`.
+
+_MISSING: Final = "[The result of this call is missing: it was not given back.]"
+_VERSION: Final = 1
+
+
+class WaitingFor(StrEnum):
+    """What a call waits for."""
+
+    HOST = "host"
+    APPROVAL = "approval"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """A call that a run waits for.
+
+    Attributes:
+        call_id: Its id.
+        name: The name of the tool.
+        arguments: The arguments; a text where they are no JSON object.
+        kind: What it waits for.
+    """
+
+    call_id: str
+    name: str
+    arguments: Any
+    kind: WaitingFor
+
+
+@dataclass(frozen=True, slots=True)
+class PausedRun:
+    """A run that waits for others.
+
+    Attributes:
+        messages: The framework's messages, as JSON.
+        calls: The calls that it waits for, in the model's order.
+        results: The results that are known already, by call id, as JSON.
+    """
+
+    messages: Sequence[Any] = field(repr=False)
+    calls: tuple[WaitingCall, ...]
+    results: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any]) -> PausedRun | None:
+        """The run that a state says; None for a state of another form, from which the run is rebuilt."""
+        try:
+            if state["version"] != _VERSION:
+                return None
+            calls = tuple(WaitingCall(one, name, given, WaitingFor(kind)) for one, name, given, kind in state["calls"])
+            return cls(list(state["messages"]), calls, dict(state["results"]))
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+
+    def of_kind(self, kind: WaitingFor) -> tuple[WaitingCall, ...]:
+        """The calls of one kind."""
+        return tuple(call for call in self.calls if call.kind is kind)
+
+    def outputs(self) -> list[AgentOutput]:
+        """What the run hands out and asks for, and its state.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call of the host's tools are no JSON object.
+        """
+        outputs: list[AgentOutput] = []
+        if calls := [call for call in self.of_kind(WaitingFor.HOST) if call.call_id not in self.results]:
+            outputs.append(ExternalCalls(tuple(map(_handed_out, calls))))
+        if approvals := self.of_kind(WaitingFor.APPROVAL):
+            outputs.append(ApprovalAsked(tuple(Approval(one.call_id, one.name, one.arguments) for one in approvals)))
+        # A person answers with a message, which would come before the results: those first.
+        if not calls and not approvals and (asking := self.of_kind(WaitingFor.ANSWER)):
+            outputs.append(Question(_question(asking), asking[0].call_id))
+        return [*outputs, KeptState(self._state())]
+
+    def answered(self, request: AgentRequest) -> PausedRun:
+        """The run with what a request says of the calls."""
+        results = {call_id: _kept(result) for call_id, result in request.results.items()}
+        return replace(self, results={**self.results, **results})
+
+    def is_asking(self, request: AgentRequest) -> bool:
+        """Whether a person has to be asked before the run goes on."""
+        return bool(self.of_kind(WaitingFor.ANSWER)) and request.reply is None
+
+    def answered_calls(self, request: AgentRequest) -> frozenset[str]:
+        """The ids of the calls that the run does not run itself, because their result is there."""
+        refused = (one for one in self.of_kind(WaitingFor.APPROVAL) if not _is_approved(request, one))
+        given = (one for one in self.calls if one.kind is not WaitingFor.APPROVAL)
+        return frozenset(one.call_id for one in (*given, *refused))
+
+    def arguments(self, request: AgentRequest) -> dict[str, Any]:
+        """The arguments of the run that goes on, without those that say what it may hand out."""
+        from pydantic_ai import DeferredToolResults  # noqa: PLC0415 - the agent's file has imported it
+        from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
+
+        answers = dict.fromkeys((one.call_id for one in self.of_kind(WaitingFor.ANSWER)), request.reply or "")
+        calls = {one.call_id: _given(self.results.get(one.call_id)) for one in self.of_kind(WaitingFor.HOST)}
+        approvals = {
+            one.call_id: _decided(request.decisions.get(one.call_id)) for one in self.of_kind(WaitingFor.APPROVAL)
+        }
+        return {
+            "user_prompt": None,
+            "message_history": ModelMessagesTypeAdapter.validate_python(self.messages),
+            "deferred_tool_results": DeferredToolResults(calls={**calls, **answers}, approvals=approvals),
+            **common_arguments(request),
+        }
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "version": _VERSION,
+            "messages": self.messages,
+            "calls": [[one.call_id, one.name, plain_value(one.arguments), one.kind.value] for one in self.calls],
+            "results": dict(self.results),
+        }
+
+
+def waiting_calls(requests: Any, external: Collection[str]) -> tuple[WaitingCall, ...]:
+    """The calls that a run waits for.
+
+    Args:
+        requests: The framework's `DeferredToolRequests`.
+        external: The names of the host's tools. A call of any other tool is never handed to the host.
+    """
+    calls = [
+        WaitingCall(
+            call.tool_call_id,
+            call.tool_name,
+            arguments_of(call),
+            WaitingFor.HOST if call.tool_name in external else WaitingFor.ANSWER,
+        )
+        for call in requests.calls
+    ]
+    approvals = [
+        WaitingCall(call.tool_call_id, call.tool_name, arguments_of(call), WaitingFor.APPROVAL)
+        for call in requests.approvals
+    ]
+    return (*calls, *approvals)
+
+
+def dumped(messages: Sequence[Any]) -> list[Any]:
+    """The framework's messages as JSON."""
+    from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
+
+    dump: list[Any] = ModelMessagesTypeAdapter.dump_python([*messages], mode="json")
+    return dump
+
+
+def _handed_out(call: WaitingCall) -> ToolCallPart:
+    if not isinstance(call.arguments, dict):
+        raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=str(call.arguments))
+    return tool_call_part(call.call_id, call.name, call.arguments)
+
+
+def _question(calls: Sequence[WaitingCall]) -> str:
+    """What a person reads: the only text among the arguments of a call, else the call."""
+    lines = []
+    for call in calls:
+        texts = [value for value in call.arguments.values() if isinstance(value, str)] if _is_object(call) else []
+        shown = shown_call(Approval(call.call_id, call.name, call.arguments))
+        lines.append(texts[0] if len(texts) == 1 else f"`{shown}` waits for an answer.")
+    return "\n\n".join(lines)
+
+
+def _is_object(call: WaitingCall) -> bool:
+    return isinstance(call.arguments, dict)
+
+
+def _kept(result: Result) -> dict[str, Any]:
+    """A result as JSON."""
+    content = [
+        {"text": piece.value}
+        if isinstance(piece, Text)
+        else {"data": base64.b64encode(piece.data).decode(), "type": piece.media_type, "url": piece.url}
+        for piece in result.content
+    ]
+    return {"content": content, "isError": result.is_error}
+
+
+def _given(kept: Any) -> Any:
+    """A kept result as the framework takes it."""
+    import pydantic_ai  # noqa: PLC0415 - as above
+
+    if kept is None:
+        return _MISSING
+    value = result_value([_piece(one) for one in kept["content"]])
+    failed = getattr(pydantic_ai.exceptions, "ToolFailed", None)  # since 2.23; before, only the text says it
+    return failed(value) if kept["isError"] and failed is not None and isinstance(value, str) else value
+
+
+def _piece(kept: Mapping[str, Any]) -> Text | Attachment:
+    if "text" in kept:
+        return Text(kept["text"])
+    kind = MediaKind.IMAGE if kept["type"].startswith("image/") else MediaKind.FILE
+    return Attachment(kind, kept["type"], base64.b64decode(kept["data"]), "", kept["url"])
+
+
+def _is_approved(request: AgentRequest, call: WaitingCall) -> bool:
+    decision = request.decisions.get(call.call_id)
+    return decision is not None and decision.approved
+
+
+def _decided(decision: Decision | None) -> Any:
+    from pydantic_ai import ToolApproved, ToolDenied  # noqa: PLC0415 - as above
+
+    if decision is None:
+        return ToolDenied()
+    return ToolApproved() if decision.approved else ToolDenied(decision.reason)
+
+
+# ---- adapter ----
+# Runs pydantic-ai agents: joins the conversation, the framework's loop and the reader of its events.
+
+_ERRORS: Final[Mapping[str, FailureKind]] = {
+    "UsageLimitExceeded": FailureKind.LIMIT,
+    "ConcurrencyLimitExceeded": FailureKind.LIMIT,
+    "OutputTokenLimitExceeded": FailureKind.LIMIT,
+    "ContentFilterError": FailureKind.REFUSED,
+    "UnexpectedModelBehavior": FailureKind.MODEL,
+    "ModelHTTPError": FailureKind.HTTP,
+    "ModelTimeoutError": FailureKind.TIMEOUT,
+    "ModelRequestTimeout": FailureKind.TIMEOUT,
+    "ModelAPIError": FailureKind.MODEL,
+    "FallbackExceptionGroup": FailureKind.MODEL,
+    "RunTimedOut": FailureKind.TIMEOUT,
+    "RunCancelled": FailureKind.CANCELLED,
+    "UserError": FailureKind.USAGE,
+}
+
+
+class PydanticAI:
+    """Runs agents of pydantic-ai; see :class:`partstream.agents.adapter.AgentAdapter`.
+
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
+
+        as_model(AgentPairing(agent, PydanticAI(deps=database)), name="My agent")
+
+    Args:
+        deps: The object that the agent's tools get as `ctx.deps`; shared by all runs.
+        usage_limits: The limits of one run, until the next call of a host's tool; None for the framework's own, which
+            are 50 requests to the model.
+        model_settings: Settings of the model for every run, above those of the agent. What a caller chooses for a
+            request, such as a temperature, is above both.
+    """
+
+    framework: str = "pydantic-ai"
+    tested: str = "1.93-2.68"
+    errors: Mapping[str, FailureKind] = _ERRORS
+
+    def __init__(
+        self,
+        *,
+        deps: object = None,
+        usage_limits: UsageLimits | None = None,
+        model_settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._deps = deps
+        self._usage_limits = usage_limits
+        self._model_settings = dict(model_settings or {})
+
+    def inner_tools(self, agent: Any) -> Collection[str]:
+        """See :class:`~partstream.agents.adapter.InnerToolsAdapter`."""
+        return own_tools(agent).keys()
+
+    async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+        """See :class:`~partstream.agents.adapter.AgentAdapter`."""
+        paused = None if request.resumed is None else PausedRun.of_state(request.resumed)
+        if paused is not None:
+            paused = paused.answered(request)
+            if paused.is_asking(request):
+                for output in paused.outputs():
+                    yield output
+                return
+        external = frozenset(tool.name for tool in request.tools)
+        asking = [name for name, asks in own_tools(agent).items() if asks]
+        reader = EventReader(external, asking, () if paused is None else paused.answered_calls(request))
+        arguments = run_arguments(request) if paused is None else paused.arguments(request)
+        run = FrameworkRun(agent, {**arguments, **self._settings(request)})
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                for output in reader.read(event):
+                    yield output
+        if run.stopped is not None:
+            reader.ended = run.stopped
+        for output in (*reader.end(), *_waiting(reader.ended, external)):
+            yield output
+
+    def _settings(self, request: AgentRequest) -> dict[str, Any]:
+        """The arguments of a run that the person and the caller have chosen."""
+        return {
+            "deps": self._deps,
+            "usage_limits": self._usage_limits,
+            "model_settings": model_settings_of(request, self._model_settings),
+        }
+
+
+def _waiting(end: RunEnd | None, external: Collection[str]) -> Sequence[AgentOutput]:
+    """What a run that has stopped waits for."""
+    if end is None or not is_deferred(end.output):
+        return ()
+    return PausedRun(dumped(end.messages), waiting_calls(end.output, external)).outputs()
+
+
+ADAPTER: Final = PydanticAI()
+"""Runs agents with the framework's defaults."""
