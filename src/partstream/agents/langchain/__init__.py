@@ -5,14 +5,50 @@ Nothing here imports LangChain before it is used: the person's own file has impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from partstream.agents.langchain.answering_graph import AnsweringGraph
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from partstream.agents.langchain.middleware import HostToolsMiddleware
 
-__all__ = ["AnsweringGraph", "host_tools"]
+
+# ---- answering graph ----
+# A graph with what has to be said of it where its state or its nodes are not those of an agent.
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringGraph:
+    """A compiled graph of LangGraph, and which of its nodes answer.
+
+    ::
+
+        from partstream.agents.langchain import AnsweringGraph
+
+        model = AnsweringGraph(graph, answer_nodes=["writer"])
+
+    Attributes:
+        graph: The compiled graph.
+        answer_nodes: The names of the nodes and sub-graphs whose text is the answer; the text of others is shown as
+            thinking. None for all nodes of the graph itself, but not those of its sub-graphs.
+        input: Makes the graph's input of the conversation, a list of LangChain's messages; None for a graph whose state
+            has the field `messages`.
+        output: Makes the answer of the last state, a text or an object, which is shown behind what the graph has said;
+            None where the graph says its answer.
+        context: The run-time context of each run (`context_schema`), or None.
+        config: Further configuration of each run, such as `{"recursion_limit": 50}`.
+    """
+
+    graph: Any
+    answer_nodes: Sequence[str] | None = None
+    input: Callable[[list[Any]], Any] | None = None
+    output: Callable[[Any], Any] | None = None
+    context: Any = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+# ---- langchain ----
 
 
 def host_tools() -> HostToolsMiddleware:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langgraph.errors import InvalidUpdateError
 
 from partstream.agents.adapter import ApprovalAsked, KeptState, Question
-from partstream.agents.langchain.answering_graph import AnsweringGraph
+from partstream.agents.langchain import AnsweringGraph
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
 from partstream.agents.langchain.failures import ERRORS
 from partstream.agents.langchain.graph_parts import (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.agents.adapter import AgentRequest
-    from partstream.agents.langchain.answering_graph import AnsweringGraph
+    from partstream.agents.langchain import AnsweringGraph
 
 __all__ = ["RunInput", "begun", "continued", "kept_thread", "resumed_from_messages", "thread_config"]
 
