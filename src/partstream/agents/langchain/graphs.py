@@ -4,42 +4,262 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
+from langgraph.types import Command
 
 from partstream.agents.adapter import ApprovalAsked, KeptState, Question
 from partstream.agents.langchain import AnsweringGraph
+from partstream.agents.langchain.conversation import (
+    INSTRUCTIONS_ID,
+    messages_of,
+    result_message,
+    system_message,
+    with_results,
+)
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
 from partstream.agents.langchain.failures import ERRORS
-from partstream.agents.langchain.graph_parts import (
-    forget_thread,
-    has_checkpointer,
-    host_tools_enter,
-    inner_tools_of,
-    tool_nodes_of,
-)
 from partstream.agents.langchain.guard import RunGuard
-from partstream.agents.langchain.host_tool import host_tool
-from partstream.agents.langchain.kept_messages import messages_as_json
-from partstream.agents.langchain.placeholders import HostCallsPending
-from partstream.agents.langchain.run_input import (
-    RunInput,
-    begun,
-    continued,
-    kept_thread,
-    resumed_from_messages,
-    thread_config,
-)
+from partstream.agents.langchain.host_run import CONFIG_KEY, HostRun
+from partstream.agents.langchain.interrupts import resume_values
+from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
+from partstream.agents.langchain.placeholders import PLACEHOLDER, HostCallsPending, is_placeholder
+from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Sequence
+    from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream.messages import Tool
 
-__all__ = ["ADAPTER", "GraphAdapter"]
+
+# ---- graph parts ----
+# What a compiled graph tells of itself before its run, by its attributes; imports no framework.
+
+_MIDDLEWARE_NODE: Final = "HostToolsMiddleware.before_model"
+"""The node that `create_agent` makes of our middleware."""
+_IN_MEMORY: Final = "langgraph.checkpoint.memory"
+_OWN_MODULES: Final = "partstream."
+_SEAT: Final = "partstream_host_tools"
+
+
+def has_checkpointer(graph: Any) -> bool:
+    """Whether runs of a graph leave a state in a thread. True and False only say what a sub-graph inherits."""
+    found = getattr(graph, "checkpointer", None)
+    return found is not None and not isinstance(found, bool)
+
+
+async def forget_thread(graph: Any, thread_id: str) -> None:
+    """Removes the thread of a run that has ended from a checkpointer in memory, which would keep it for ever.
+
+    Nobody goes on with such a thread. Other checkpointers keep it, for people to look at.
+    """
+    saver = graph.checkpointer
+    if any(one.__module__.startswith(_IN_MEMORY) for one in type(saver).__mro__) and hasattr(saver, "adelete_thread"):
+        await saver.adelete_thread(thread_id)
+
+
+def tool_nodes_of(graph: Any) -> frozenset[str]:
+    """The nodes that run tools: what a model says there is no answer."""
+    return frozenset({"tools", *(name for name, node in _nodes(graph).items() if _tools_of(node))})
+
+
+def inner_tools_of(graph: Any) -> frozenset[str]:
+    """The names of the tools of a graph and its sub-graphs, without the host's."""
+    return frozenset(
+        name
+        for one in _with_subgraphs(graph)
+        for node in _nodes(one).values()
+        for name, tool in _tools_of(node).items()
+        if not type(tool).__module__.startswith(_OWN_MODULES) and name != _SEAT
+    )
+
+
+def host_tools_enter(graph: Any, *, through_middleware: bool = False) -> bool:
+    """Whether a graph takes the host's tools: by our middleware, or because it was made with them.
+
+    Args:
+        graph: The graph.
+        through_middleware: Whether only the graph's own middleware counts.
+    """
+    if through_middleware:
+        return _MIDDLEWARE_NODE in _nodes(graph)
+    for one in _with_subgraphs(graph):
+        if _MIDDLEWARE_NODE in _nodes(one):
+            return True
+        tools = [tool for node in _nodes(one).values() for tool in _tools_of(node).values()]
+        if any(type(tool).__module__.startswith(_OWN_MODULES) for tool in tools):
+            return True
+    return False
+
+
+def _with_subgraphs(graph: Any) -> Iterator[Any]:
+    yield graph
+    if hasattr(graph, "get_subgraphs"):
+        yield from (found for _, found in graph.get_subgraphs(recurse=True))
+
+
+def _nodes(graph: Any) -> Mapping[str, Any]:
+    found = getattr(graph, "nodes", None)
+    return found if isinstance(found, dict) else {}
+
+
+def _tools_of(node: Any) -> Mapping[str, Any]:
+    """The tools of a node that runs tools; none for other nodes."""
+    found = getattr(getattr(node, "bound", None), "tools_by_name", None)
+    return found if isinstance(found, dict) else {}
+
+
+# ---- run input ----
+# What a run of a graph begins with, in each of the ways in which it may go on. Builds values only.
+
+_THREAD: Final = "thread_id"
+_CHECKPOINT: Final = "checkpoint_id"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """What a run begins with.
+
+    Attributes:
+        value: The graph's input: fields of its state, a `Command`, or None to go on where it stopped.
+        update: The fields to write into the stopped graph before; None for nothing.
+        config: The configuration of the run.
+        is_new: Whether the thread of the run is its own; otherwise it is that of a stopped run.
+    """
+
+    value: Any
+    config: dict[str, Any]
+    update: dict[str, Any] | None = None
+    is_new: bool = True
+
+
+def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput:
+    """A run that is rebuilt from the conversation alone, in a thread of its own.
+
+    Args:
+        graph: The graph.
+        request: The request.
+        takes_instructions: Whether the graph's middleware adds the host's instructions.
+    """
+    messages = [*([] if takes_instructions else system_message(request)), *messages_of(request.turns)]
+    return RunInput(_input(graph, messages), thread_config(graph, request, uuid4().hex))
+
+
+def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput | None:
+    """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read.
+
+    Args:
+        graph: The graph.
+        request: The request.
+        takes_instructions: Whether the graph's middleware adds the host's instructions.
+    """
+    messages = messages_from_json((request.resumed or {}).get("messages"))
+    if messages is None:
+        return None
+    own = [message for message in messages if message.id != INSTRUCTIONS_ID]
+    placed = with_results(own, request.results, is_placeholder)
+    placed = [*([] if takes_instructions else system_message(request)), *placed]
+    return RunInput(_input(graph, placed), thread_config(graph, request, uuid4().hex))
+
+
+def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> RunInput | None:
+    """A run that goes on in its thread; None where the thread is no longer as the run has left it.
+
+    Args:
+        graph: The graph.
+        request: The request.
+        snapshot: The state of the thread (`StateSnapshot`).
+    """
+    kept = request.resumed or {}
+    if not snapshot.values or _checkpoint_of(snapshot) != kept.get(_CHECKPOINT):
+        return None
+    config = thread_config(graph, request, kept[_THREAD])
+    if "asked" in kept:
+        answers = resume_values(kept["asked"], request.decisions, request.reply)
+        return RunInput(Command(resume=answers) if answers else None, config, is_new=False)
+    results = _results_in_thread(request, snapshot)
+    if results is None:
+        return None
+    update = {"messages": results}
+    if snapshot.next:
+        return RunInput(None, config, update, is_new=False)
+    return RunInput(update, config, is_new=False)
+
+
+def kept_thread(config: Mapping[str, Any], snapshot: Any) -> dict[str, Any]:
+    """Where a run has stopped, as JSON."""
+    return {_THREAD: config["configurable"][_THREAD], _CHECKPOINT: _checkpoint_of(snapshot)}
+
+
+def thread_config(graph: AnsweringGraph, request: AgentRequest, thread_id: str) -> dict[str, Any]:
+    """The configuration of a run: the thread and the host's side of the run, beside what the person has set."""
+    must_call = request.tool_mode is ToolMode.REQUIRED
+    run = HostRun(request.tools, request.instructions, must_call, request.model_options)
+    ours = {_THREAD: thread_id, CONFIG_KEY: run}
+    given = (getattr(graph.graph, "config", None) or {}, graph.config)
+    own = {name: value for config in given for name, value in (config.get("configurable") or {}).items()}
+    return {"configurable": {**own, **ours}}
+
+
+def _input(graph: AnsweringGraph, messages: list[Any]) -> Any:
+    return {"messages": messages} if graph.input is None else graph.input(messages)
+
+
+def _checkpoint_of(snapshot: Any) -> Any:
+    return snapshot.config.get("configurable", {}).get(_CHECKPOINT)
+
+
+def _results_in_thread(request: AgentRequest, snapshot: Any) -> Sequence[Any] | None:
+    """The host's results under the ids of their placeholders, whose places they take; None if one has none."""
+    messages = snapshot.values.get("messages") if isinstance(snapshot.values, dict) else None
+    places = {one.tool_call_id: one.id for one in messages or () if is_placeholder(one) and one.type == "tool"}
+    if not request.results or not places.keys() >= request.results.keys():
+        return None
+    return [result_message(result, places[call_id]) for call_id, result in request.results.items()]
+
+
+# ---- host tool ----
+# The host's tools as tools of LangChain, for graphs that a person's function makes with them.
+#
+# Imports LangChain, which the person's own file has imported before.
+
+
+class HostTool(BaseTool):
+    """A tool of the host: models see its name, description and schema, and a call of it gives the placeholder.
+
+    Arguments are neither checked nor read: the host does both, and a tool may have an argument of any name.
+    """
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
+        """The placeholder, as a message where the whole call is given."""
+        del config, kwargs
+        if isinstance(input, dict) and input.get("type") == "tool_call":
+            return ToolMessage(content=PLACEHOLDER, tool_call_id=input["id"], name=self.name)
+        return PLACEHOLDER
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
+        """As :meth:`invoke`."""
+        return self.invoke(input, config, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> str:
+        del args, kwargs
+        return PLACEHOLDER
+
+
+def host_tool(tool: Tool) -> HostTool:
+    """A tool of the host for a graph."""
+    return HostTool(name=tool.name, description=tool.description, args_schema=dict(tool.input_schema or {}))
+
+
+# ---- graphs ----
 
 _NO_CHECKPOINTER: Final = (
     "\n\n(The agent cannot go on with an answer: its graph has no checkpointer. Make it with one, such as "
