@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
 from partstream.agents.adapter import ExternalCalls, KeptState
-from partstream.agents.langchain.conversation import messages_of, system_message, with_results
-from partstream.agents.langchain.failures import CHAT_MODEL_ERRORS
-from partstream.agents.langchain.guard import stop_if_cancelled
+from partstream.agents.langchain.conversation import (
+    CHAT_MODEL_ERRORS,
+    messages_as_json,
+    messages_from_json,
+    messages_of,
+    stop_if_cancelled,
+    system_message,
+    with_results,
+)
 from partstream.agents.langchain.host_run import function_schema
-from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
 from partstream.agents.langchain.spoken_messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
 from partstream.messages import ToolMode

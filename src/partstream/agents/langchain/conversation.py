@@ -5,11 +5,24 @@ Shapes: core 1.x, `langchain_core.messages`; content blocks of `langchain_core.m
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64encode
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 
+from partstream.agents.failures import FailureKind
+from partstream.agents.langchain.placeholders import HostCallsPending, has_placeholder
+from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 
@@ -19,7 +32,8 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentRequest
     from partstream.conversation.turns import Turn
 
-__all__ = ["INSTRUCTIONS_ID", "messages_of", "result_message", "system_message", "with_results"]
+
+# ---- conversation ----
 
 INSTRUCTIONS_ID: Final = "partstream-instructions"
 """The id of the message with the host's instructions: newer ones take its place in a graph that keeps messages."""
@@ -113,3 +127,137 @@ def _block(piece: Text | Attachment) -> dict[str, Any]:
     if piece.url:
         return {"type": kind, "url": piece.url}
     return {"type": kind, "base64": b64encode(piece.data).decode("ascii"), "mime_type": piece.media_type}
+
+
+# ---- kept messages ----
+# The messages of a run as JSON and back, for a run that has stopped and goes on later.
+
+
+def messages_as_json(messages: Sequence[Any]) -> list[Any] | None:
+    """The messages as JSON values; None where one holds what is no JSON, such as an object of a tool."""
+    # An artifact is for programs beside the model, and may be any object.
+    plain = [one.model_copy(update={"artifact": None}) if hasattr(one, "artifact") else one for one in messages]
+    try:
+        found = loads(dumps(messages_to_dict(plain)))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def messages_from_json(kept: Any) -> list[Any] | None:
+    """The messages again; None for JSON of another form, such as of an older version."""
+    if not isinstance(kept, list):
+        return None
+    try:
+        return messages_from_dict(kept)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+# ---- guard ----
+# Stops a run where LangChain would go on: before a model reads a placeholder, and after a cancellation.
+#
+# Imports LangChain, which the person's own file has imported before.
+
+
+def stop_if_cancelled(task: asyncio.Task[Any] | None) -> None:
+    """Cancels once more where a cancellation was lost.
+
+    `asyncio.wait_for`, which langchain-openai puts around each chunk, loses one that comes together with a chunk
+    (Python 3.11, cpython issue 86296).
+
+    Raises:
+        asyncio.CancelledError: Somebody has cancelled the task.
+    """
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+class RunGuard(AsyncCallbackHandler):
+    """Is called before every request to a model and at every chunk of its answer, also those of nodes, tools and agents
+    below.
+
+    Its methods are coroutines, which LangChain awaits together with those of other handlers: one that raises leaves
+    none of them behind.
+
+    Args:
+        task: The task that runs the graph.
+    """
+
+    raise_error = True
+
+    def __init__(self, task: asyncio.Task[Any] | None) -> None:
+        self._task = task
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Notes that nobody reads the run any more."""
+        self._is_closed = True
+
+    async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        """Refuses a request to a chat model that holds a placeholder.
+
+        Raises:
+            HostCallsPending: It holds one.
+        """
+        del serialized, kwargs
+        if any(has_placeholder(batch) for batch in messages):
+            raise HostCallsPending
+
+    async def on_llm_start(self, serialized: Any, prompts: Any, **kwargs: Any) -> None:
+        """As :meth:`on_chat_model_start`, for a model that takes texts.
+
+        Raises:
+            HostCallsPending: A text holds a placeholder.
+        """
+        del serialized, kwargs
+        if has_placeholder(prompts):
+            raise HostCallsPending
+
+    async def on_llm_new_token(self, token: Any, **kwargs: Any) -> None:
+        """Ends the stream of a model that has lost the cancellation of its run.
+
+        Raises:
+            asyncio.CancelledError: The run was cancelled, or nobody reads it.
+        """
+        del token, kwargs
+        stop_if_cancelled(self._task)
+        if self._is_closed:
+            raise asyncio.CancelledError
+
+
+# ---- failures ----
+# What the exceptions of LangChain and LangGraph mean, and those of the model servers' clients below them.
+
+ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
+    {
+        "GraphRecursionError": FailureKind.LIMIT,
+        "ModelCallLimitExceededError": FailureKind.LIMIT,
+        "ToolCallLimitExceededError": FailureKind.LIMIT,
+        "StructuredOutputError": FailureKind.MODEL,
+        "OutputParserException": FailureKind.MODEL,
+        "ToolInvocationError": FailureKind.TOOL,
+        "ToolException": FailureKind.TOOL,
+        "InvalidUpdateError": FailureKind.USAGE,
+        "EmptyInputError": FailureKind.USAGE,
+        # Clients of openai and anthropic (one tree of names), of google-genai, and of ollama.
+        "APITimeoutError": FailureKind.TIMEOUT,
+        "APIConnectionError": FailureKind.CONNECTION,
+        "APIStatusError": FailureKind.HTTP,
+        "APIError": FailureKind.HTTP,
+        "ChatGoogleGenerativeAIError": FailureKind.HTTP,
+        "ResponseError": FailureKind.HTTP,
+    }
+)
+"""What an exception of a run means, by the name of its class or of a base class."""
+
+CHAT_MODEL_ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
+    {
+        **ERRORS,
+        # httpx, and sockets. Tools of an agent raise them too; a chat model has none.
+        "TimeoutException": FailureKind.TIMEOUT,
+        "TransportError": FailureKind.CONNECTION,
+        "ConnectionError": FailureKind.CONNECTION,
+    }
+)
+"""The same for a chat model that is asked by itself."""

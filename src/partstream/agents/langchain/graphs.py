@@ -17,18 +17,19 @@ from langgraph.types import Command
 from partstream.agents.adapter import ApprovalAsked, KeptState, Question
 from partstream.agents.langchain import AnsweringGraph
 from partstream.agents.langchain.conversation import (
+    ERRORS,
     INSTRUCTIONS_ID,
+    RunGuard,
+    messages_as_json,
+    messages_from_json,
     messages_of,
     result_message,
     system_message,
     with_results,
 )
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
-from partstream.agents.langchain.failures import ERRORS
-from partstream.agents.langchain.guard import RunGuard
 from partstream.agents.langchain.host_run import CONFIG_KEY, HostRun
 from partstream.agents.langchain.interrupts import resume_values
-from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
 from partstream.agents.langchain.placeholders import PLACEHOLDER, HostCallsPending, is_placeholder
 from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
