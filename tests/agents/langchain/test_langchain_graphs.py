@@ -30,8 +30,7 @@ from partstream import (
 from partstream.agents import as_model
 from partstream.agents.failures import AgentFailedError, FailureKind
 from partstream.agents.langchain import AnsweringGraph, host_tools
-from partstream.agents.langchain.custom_data import CUSTOM_MIME_TYPE
-from partstream.agents.langchain.placeholders import PLACEHOLDER
+from partstream.agents.langchain.events import CUSTOM_MIME_TYPE, PLACEHOLDER
 from partstream.agents.run import RunStates
 from partstream.messages import ChatMessage, ToolMode
 

@@ -18,7 +18,7 @@ from partstream.agents.langchain.conversation import (
     system_message,
     with_results,
 )
-from partstream.agents.langchain.host_run import function_schema
+from partstream.agents.langchain.events import function_schema
 from partstream.agents.langchain.spoken_messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
 from partstream.messages import ToolMode

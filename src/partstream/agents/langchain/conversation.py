@@ -21,7 +21,7 @@ from langchain_core.messages import (
 )
 
 from partstream.agents.failures import FailureKind
-from partstream.agents.langchain.placeholders import HostCallsPending, has_placeholder
+from partstream.agents.langchain.events import HostCallsPending, has_placeholder
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole

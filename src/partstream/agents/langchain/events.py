@@ -6,22 +6,370 @@ LangGraph 1.1 a tuple `(ns, mode, data)`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.agents.adapter import ExternalCalls, ResultObject
-from partstream.agents.langchain.calls import RunCalls
-from partstream.agents.langchain.custom_data import custom_outputs
-from partstream.agents.langchain.interrupts import RunInterrupt, asked_of
+from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
 from partstream.agents.langchain.spoken_messages import SpokenMessages
+from partstream.inner_activity import InnerCall, InnerResult
+from partstream.markdown import code_block
 from partstream.outputs import Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentOutput
-    from partstream.parts import ToolCallPart
+    from partstream.agents.adapter import AgentOutput, Decision
+    from partstream.messages import Tool
 
-__all__ = ["STREAM_MODES", "GraphEvents"]
+
+# ---- placeholders ----
+# What stands in place of the result of a host's tool until the host has run it.
+#
+# The agent's loop needs a result for every call, and the host runs its tools only after the answer. So a call of one
+# of them gets a placeholder, the run stops before a model would read it, and the next run has the real result in its
+# place (docs/wires/agents.md#external-tools-of-langchain-agents).
+
+PLACEHOLDER: Final = "[partstream: the host runs this tool; its result follows]"
+"""The content of the placeholder. No model reads it, see :class:`HostCallsPending`."""
+
+
+class HostCallsPending(BaseException):
+    """A model was about to read a placeholder: the run stops here, and the host runs its tools.
+
+    No `Exception`, because middleware and fallbacks that catch those would ask the model once more.
+    """
+
+
+def is_placeholder(message: Any) -> bool:
+    """Whether a message holds a placeholder and nothing else."""
+    return getattr(message, "content", None) == PLACEHOLDER
+
+
+def has_placeholder(messages: Iterable[Any]) -> bool:
+    """Whether a placeholder stands anywhere in messages, also in a text that was made of them."""
+    return any(PLACEHOLDER in text for message in messages for text in _texts(getattr(message, "content", message)))
+
+
+def _texts(content: Any) -> Iterable[str]:
+    if isinstance(content, str):
+        return (content,)
+    if not isinstance(content, list):
+        return ()
+    return [text for block in content if isinstance(text := _text_of(block), str)]
+
+
+def _text_of(block: Any) -> Any:
+    return block.get("text") if isinstance(block, dict) else block
+
+
+# ---- calls ----
+# The calls that the messages of a run hold: the agent's own, handovers, and those of the host. Needs no framework.
+
+_HANDOVERS: Final = ("transfer_to_", "transfer_back_to_")
+"""How langgraph-supervisor and langgraph-swarm begin the names of the tools that hand over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call, the number of the inner request that made it, and that of its message."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    step: int
+    message: int
+
+
+class RunCalls:
+    """The calls of one run, each message read once: graphs repeat messages in their updates.
+
+    Args:
+        host_tools: The names of the host's tools.
+    """
+
+    def __init__(self, host_tools: Collection[str]) -> None:
+        self._host_tools = frozenset(host_tools)
+        self._calls: dict[str, _Call] = {}
+        self._read: set[str | None] = set()
+        self._waiting: dict[str, None] = {}
+        self._messages = 0
+
+    def know(self, messages: Iterable[Any]) -> None:
+        """Takes the messages that the run begins with: their calls are no news."""
+        for message in messages:
+            self._is_new(message)
+            self._open(message, step=1)
+            if is_placeholder(message) and message.type == "tool":
+                self._waiting[message.tool_call_id] = None
+
+    def read(self, messages: Sequence[Any], step: int, *, is_result: bool = False) -> list[AgentOutput]:
+        """The outputs of the messages of one update.
+
+        Args:
+            messages: The messages.
+            step: The number of the inner request that came last.
+            is_result: Whether the update holds the result object of the run: then a call that it answers itself is
+                the model's way to give the result, and no activity.
+        """
+        silent = {message.tool_call_id for message in messages if message.type == "tool"} if is_result else set()
+        outputs: list[AgentOutput] = []
+        for message in messages:
+            if not self._is_new(message):
+                continue
+            if message.type == "tool":
+                outputs += self._result(message, silent)
+            else:
+                outputs += [self._shown(call) for call in self._open(message, step) if self._is_shown(call, silent)]
+        return outputs
+
+    def pending(self) -> tuple[ToolCallPart, ...]:
+        """The calls that wait for the host, in the model's order."""
+        return tuple(
+            tool_call_part(call.call_id, call.name, call.arguments)
+            for call in self._calls.values()
+            if call.call_id in self._waiting and call.name in self._host_tools
+        )
+
+    def called(self, name: object, arguments: object, taken: Collection[str]) -> str | None:
+        """The id of the first call of the last message with calls that has a name and arguments, and is not taken; None
+        without one."""
+        fitting = (
+            call.call_id
+            for call in self._calls.values()
+            if call.message == self._messages and (call.name, call.arguments) == (name, arguments)
+        )
+        return next((call_id for call_id in fitting if call_id not in taken), None)
+
+    def wait_for(self, message: Any, step: int) -> None:
+        """Takes a message of a model that only its stream has shown: its calls of the host wait."""
+        for call in self._open(message, step):
+            if call.name in self._host_tools:
+                self._waiting[call.call_id] = None
+
+    def _is_new(self, message: Any) -> bool:
+        """Whether a message comes for the first time. One without an id, as in states of other forms, is always new."""
+        is_new = message.id is None or message.id not in self._read
+        self._read.add(message.id)
+        return is_new
+
+    def _open(self, message: Any, step: int) -> list[_Call]:
+        found = getattr(message, "tool_calls", ())
+        self._messages += bool(found)
+        calls = [_Call(str(one.get("id") or ""), one["name"], one["args"], step, self._messages) for one in found]
+        self._calls |= {call.call_id: call for call in calls}
+        return calls
+
+    def _is_shown(self, call: _Call, silent: Collection[str]) -> bool:
+        return call.name not in self._host_tools and call.call_id not in silent
+
+    def _shown(self, call: _Call) -> AgentOutput:
+        for prefix in _HANDOVERS:
+            if call.name.startswith(prefix):
+                return Handover(call.name.removeprefix(prefix).replace("_", " "))
+        return InnerCall(call.call_id, call.name, call.arguments, call.step)
+
+    def _result(self, message: Any, silent: Collection[str]) -> list[AgentOutput]:
+        call_id = message.tool_call_id
+        if is_placeholder(message):
+            self._waiting[call_id] = None
+            return []
+        self._waiting.pop(call_id, None)
+        call = self._calls.get(call_id)
+        name = message.name or (call.name if call else "tool")
+        if call_id in silent or name in self._host_tools or name.startswith(_HANDOVERS):
+            return []
+        is_error = getattr(message, "status", "success") == "error"
+        return [InnerResult(call_id, name, _plain(message.content), is_error, call.step if call else 1)]
+
+
+def _plain(content: Any) -> Any:
+    """The texts of content as one text, if it holds nothing else."""
+    if not isinstance(content, list):
+        return content
+    texts = [block.get("text") if isinstance(block, dict) else block for block in content]
+    known = [text for text in texts if isinstance(text, str)]
+    return "".join(known) if len(known) == len(texts) else content
+
+
+# ---- custom data ----
+# What a node writes with `get_stream_writer()`. Needs no framework.
+
+CUSTOM_MIME_TYPE: Final = "application/vnd.partstream.custom+json"
+"""The media type of the part with a value that a node has written."""
+_LONGEST: Final = 200
+"""The most characters of a value in a line for people."""
+
+
+def custom_outputs(data: Any) -> list[AgentOutput]:
+    """The outputs of what a node has written: a part is itself, a text is a line of progress, any other JSON value is
+    a line and a data part for programs."""
+    if isinstance(data, TextPart | ThinkingPart | DataPart):
+        return [data]
+    if isinstance(data, str):
+        return [_line(data)]
+    try:
+        shown = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return [Unmapped(f"custom.{type(data).__name__}", {})]
+    return [_line(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"), DataPart.json(data, CUSTOM_MIME_TYPE)]
+
+
+def _line(text: str) -> ThinkingPart:
+    return ThinkingPart(f"\n\n{text}\n\n")
+
+
+# ---- interrupts ----
+# Interrupts of a graph: what the person is asked, and what the graph is told. Needs no framework.
+#
+# Shapes: `HITLRequest` and `ToolApprovalRequest` of `langchain.agents.middleware.human_in_the_loop` (LangChain 1.0 to
+# 1.5); every other value is a question.
+
+_PAUSED: Final = "The agent has paused. Reply to let it go on."
+_REFUSALS: Final = ("reject", "respond")
+"""The decisions that keep a call from being run, the first that a tool allows counts."""
+
+
+class RunInterrupt(NamedTuple):
+    """What stopped a run, for the person and for the next run.
+
+    Attributes:
+        output: What the person is asked.
+        kept: The same for the next run, as JSON.
+    """
+
+    output: ApprovalAsked | Question
+    kept: list[dict[str, Any]]
+
+
+def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
+    """What interrupts ask. Approvals come first: a graph asks again what nobody has answered.
+
+    Args:
+        interrupts: The interrupts (`value`, `id`); empty for a pause that asks nothing (`interrupt_before`).
+        calls: The calls of the run.
+    """
+    approvals: list[Approval] = []
+    kept: list[dict[str, Any]] = []
+    for interrupt in interrupts:
+        for read in (_review, _single_approval):
+            if found := read(interrupt, calls, {one.call_id for one in approvals}):
+                approvals += found[0]
+                kept.append(found[1])
+    if approvals:
+        return RunInterrupt(ApprovalAsked(tuple(approvals)), kept)
+    if not interrupts:
+        return RunInterrupt(Question(_PAUSED), [])
+    first = interrupts[0]
+    return RunInterrupt(Question(_question_text(first.value), first.id), [_kept_question(first)])
+
+
+def resume_values(kept: Any, decisions: Mapping[str, Decision], reply: str | None) -> dict[str, Any]:
+    """What each interrupt is answered with, by its id; empty for a pause that asks nothing.
+
+    Args:
+        kept: What :func:`asked_of` has kept.
+        decisions: What was decided, by call id.
+        reply: What the person has answered, or None.
+    """
+    return {row["id"]: _ANSWERS[row["kind"]](row, decisions, reply or "") for row in kept}
+
+
+def _review(interrupt: Any, calls: RunCalls, taken: Collection[str]) -> tuple[list[Approval], dict[str, Any]] | None:
+    """All calls of a step that want to be allowed, as one interrupt."""
+    value = interrupt.value
+    if not isinstance(value, dict) or not isinstance(value.get("action_requests"), list):
+        return None
+    allowed = {one.get("action_name"): one.get("allowed_decisions") for one in value.get("review_configs") or ()}
+    rows = [[*(allowed.get(action.get("name")) or ())] for action in value["action_requests"]]
+    if all(row == ["respond"] for row in rows):
+        return None  # the person is the tool: a question
+    used = set(taken)
+    approvals = []
+    for number, action in enumerate(value["action_requests"]):
+        call_id = calls.called(action.get("name"), action.get("args"), used) or f"{interrupt.id}:{number}"
+        used.add(call_id)
+        approvals.append(Approval(call_id, action.get("name", ""), action.get("args"), _reason(action)))
+    ids = [one.call_id for one in approvals]
+    return approvals, {"kind": "review", "id": interrupt.id, "calls": ids, "allowed": rows}
+
+
+def _single_approval(
+    interrupt: Any, calls: RunCalls, taken: Collection[str]
+) -> tuple[list[Approval], dict[str, Any]] | None:
+    """One call that wants to be allowed."""
+    del calls, taken
+    value = interrupt.value
+    if not isinstance(value, dict) or value.get("type") != "tool_approval":
+        return None
+    call_id = str(value.get("tool_call_id") or interrupt.id)
+    approval = Approval(call_id, str(value.get("name", "")), value.get("args"), _reason(value))
+    return [approval], {"kind": "approval", "id": interrupt.id, "calls": [call_id]}
+
+
+def _reason(action: Mapping[str, Any]) -> str:
+    """The middleware's description, unless it repeats the call: its default text begins so."""
+    text = action.get("description")
+    return text if isinstance(text, str) and not text.startswith("Tool execution requires approval") else ""
+
+
+def _kept_question(interrupt: Any) -> dict[str, Any]:
+    value = interrupt.value
+    actions = value.get("action_requests") if isinstance(value, dict) else None
+    if isinstance(actions, list):
+        return {"kind": "answers", "id": interrupt.id, "number": len(actions)}
+    return {"kind": "question", "id": interrupt.id}
+
+
+def _question_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(actions := value.get("action_requests"), list):
+        return "\n\n".join(str(action.get("description") or action.get("name")) for action in actions)
+    if isinstance(value, dict) and len(value) == 1 and isinstance(only := next(iter(value.values())), str):
+        return only
+    try:
+        return f"The agent asks:\n\n{code_block(value)}"
+    except (TypeError, ValueError):
+        return f"The agent asks: {value}"
+
+
+def _review_answer(row: Mapping[str, Any], decisions: Mapping[str, Decision], _reply: str) -> Any:
+    pairs = zip(row["calls"], row["allowed"], strict=True)
+    return {"decisions": [_decision(decisions.get(call_id), allowed) for call_id, allowed in pairs]}
+
+
+def _approval_answer(row: Mapping[str, Any], decisions: Mapping[str, Decision], _reply: str) -> Any:
+    return _decision(decisions.get(row["calls"][0]), ())
+
+
+def _answers(row: Mapping[str, Any], _decisions: Mapping[str, Decision], reply: str) -> Any:
+    return {"decisions": [{"type": "respond", "message": reply}] * row["number"]}
+
+
+def _reply(_row: Mapping[str, Any], _decisions: Mapping[str, Decision], reply: str) -> Any:
+    return reply
+
+
+_ANSWERS: Final = {
+    "review": _review_answer,
+    "approval": _approval_answer,
+    "answers": _answers,
+    "question": _reply,
+}
+
+
+def _decision(decision: Decision | None, allowed: Collection[str]) -> dict[str, Any]:
+    """A decision in the middleware's words; what nobody decided is not run."""
+    if decision is not None and decision.approved:
+        return {"type": "approve"}
+    kind = next((one for one in _REFUSALS if not allowed or one in allowed), _REFUSALS[0])
+    reason = decision.reason if decision is not None else ""
+    return {"type": kind, "message": reason} if reason or kind == "respond" else {"type": kind}
+
+
+# ---- events ----
 
 STREAM_MODES: Final = ("messages", "updates", "custom", "values")
 """What a run is asked to stream. Tokens come only with `messages`, the state of the end only with `values`."""
@@ -184,3 +532,45 @@ def _messages_in(value: Any) -> list[Any]:
     """The messages of models and tools in a field of an update: one, or a list."""
     values = value if isinstance(value, list) else [value]
     return [one for one in values if hasattr(one, "tool_calls") or hasattr(one, "tool_call_id")]
+
+
+# ---- host run ----
+# What a run brings for the middleware of an agent: the host's tools and instructions; no framework, no state.
+#
+# It travels in the configuration of the run, which LangGraph hands down to every node and every agent below.
+
+CONFIG_KEY: Final = "__partstream_host_run"
+"""The name in `config["configurable"]`. LangGraph copies names with two underscores into no trace and no checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRun:
+    """The host's side of one run.
+
+    Attributes:
+        tools: The host's tools under the names to use.
+        instructions: The host's instructions; may be empty.
+        must_call: Whether the model has to call a tool.
+        model_options: The caller's options for the model.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    instructions: str = ""
+    must_call: bool = False
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_host_tool(self, name: object) -> bool:
+        """Whether a name is that of one of the tools."""
+        return any(tool.name == name for tool in self.tools)
+
+
+def function_schema(tool: Tool) -> dict[str, Any]:
+    """A tool in the form that every chat model of LangChain takes in `bind_tools`."""
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.input_schema or {})}
+    return {"type": "function", "function": function}
+
+
+def host_run_in(config: Mapping[str, Any]) -> HostRun:
+    """The host's side of the run with a configuration; an empty one for a run that a provider did not start."""
+    found = (config.get("configurable") or {}).get(CONFIG_KEY)
+    return found if isinstance(found, HostRun) else HostRun()

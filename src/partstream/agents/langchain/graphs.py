@@ -27,10 +27,16 @@ from partstream.agents.langchain.conversation import (
     system_message,
     with_results,
 )
-from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
-from partstream.agents.langchain.host_run import CONFIG_KEY, HostRun
-from partstream.agents.langchain.interrupts import resume_values
-from partstream.agents.langchain.placeholders import PLACEHOLDER, HostCallsPending, is_placeholder
+from partstream.agents.langchain.events import (
+    CONFIG_KEY,
+    PLACEHOLDER,
+    STREAM_MODES,
+    GraphEvents,
+    HostCallsPending,
+    HostRun,
+    is_placeholder,
+    resume_values,
+)
 from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
 

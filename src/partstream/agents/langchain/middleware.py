@@ -12,8 +12,7 @@ from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 
-from partstream.agents.langchain.host_run import HostRun, function_schema, host_run_in
-from partstream.agents.langchain.placeholders import PLACEHOLDER, is_placeholder
+from partstream.agents.langchain.events import PLACEHOLDER, HostRun, function_schema, host_run_in, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
