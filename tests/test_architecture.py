@@ -385,7 +385,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.chat_completions.models": _GEMINI | _OLLAMA,
     "partstream.protocols.errors": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
-    "partstream.agents.langchain.finish": _OLLAMA,
+    "partstream.agents.langchain.messages": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,
     "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Clients that are called like a protocol, or like the library of one.

@@ -10,7 +10,7 @@ import pytest
 from partstream import FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.agents.adapter import ApprovalAsked, Decision, ExternalCalls, Handover, Question, StepUsage
 from partstream.agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
-from partstream.agents.langchain.finish import finish_reason_of
+from partstream.agents.langchain.messages import finish_reason_of
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart

@@ -19,7 +19,7 @@ from partstream.agents.langchain.conversation import (
     with_results,
 )
 from partstream.agents.langchain.events import function_schema
-from partstream.agents.langchain.spoken_messages import SpokenMessages
+from partstream.agents.langchain.messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
 from partstream.messages import ToolMode
 from partstream.outputs import Unmapped

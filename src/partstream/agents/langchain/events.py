@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
-from partstream.agents.langchain.spoken_messages import SpokenMessages
+from partstream.agents.langchain.messages import SpokenMessages
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.markdown import code_block
 from partstream.outputs import Unmapped

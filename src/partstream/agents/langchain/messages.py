@@ -1,0 +1,485 @@
+"""What the models of a run say: whose text is the answer, what of it was shown, and its tokens. Needs no framework."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.agents.adapter import AgentFile, StepUsage, SubAgentText
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.errors import ToolArgumentsError, TruncatedStreamError
+from partstream.inner_activity import InnerCall, InnerResult
+from partstream.numbers import as_count
+from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
+from partstream.parts import TextPart, ThinkingPart, text_part
+from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from partstream.agents.adapter import AgentOutput
+    from partstream.parts import ToolCallPart
+
+
+# ---- message content ----
+# What a message of a model shows: text, thinking, files, tools that its server runs. Needs no framework.
+#
+# Reads `content_blocks`, the standard form of LangChain core 1.x, in which the packages for models say the same
+# alike.
+
+_Outputs = list[Any]
+
+_READ_ELSEWHERE: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
+"""Blocks that repeat what the fields of the message say."""
+_DEFAULT_MEDIA_TYPE: Final = {
+    "image": "image/png",
+    "audio": "audio/wav",
+    "video": "video/mp4",
+    "file": "application/octet-stream",
+}
+
+
+class MessageContent:
+    """Reads the contents of one run's messages, whole or in chunks."""
+
+    def __init__(self) -> None:
+        self._citations = Citations(CitationMode.INLINE)
+        self._said = RecentText()
+        self._server_calls = _ServerCalls()
+
+    def read(self, message: Any, step: int) -> list[AgentOutput]:
+        """The outputs of a message or a chunk.
+
+        Args:
+            message: The message.
+            step: The number of the inner request.
+        """
+        content = message.content
+        if content.__class__ is str and not message.additional_kwargs:
+            return self._text({"text": content}, message, step) if content else []
+        outputs: _Outputs = []
+        for block in message.content_blocks:
+            kind = block.get("type")
+            if kind in _READ_ELSEWHERE:
+                continue
+            handler = _HANDLERS.get(kind, MessageContent._unknown)
+            outputs += handler(self, block, message, step)
+        return outputs
+
+    def end_step(self, step: int) -> list[AgentOutput]:
+        """What only the end of a message tells: calls of the server's own tools that nothing has answered."""
+        return list(self._server_calls.close_all(step))
+
+    def _text(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
+        text = block.get("text") or ""
+        outputs: _Outputs = [TextPart(text)] if text else []
+        self._said.add(text)
+        for annotation in block.get("annotations") or ():
+            outputs += self._annotation(annotation)
+        return outputs
+
+    def _annotation(self, annotation: Mapping[str, Any]) -> _Outputs:
+        name = f"annotation.{annotation.get('type')}"
+        if annotation.get("type") != "citation":
+            return [Unmapped(name, dict(annotation))]
+        url, title = annotation.get("url"), annotation.get("title")
+        citation = Citation(url=url, title=title, name=name, data=dict(annotation))
+        return list(self._citations.render(citation, self._said, (url, title)))
+
+    def _refusal(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
+        text = block.get("refusal") or block.get("text") or ""
+        return [TextPart(text)] if text else []
+
+    def _reasoning(self, block: Mapping[str, Any], message: Any, _step: int) -> _Outputs:
+        text = block.get("reasoning") or ""
+        return [ThinkingPart(text, block.get("id") or message.id)] if text else []
+
+    def _unknown(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
+        return [Unmapped(f"content.{block.get('type')}", dict(block))]
+
+    def _file(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
+        kind = block["type"]
+        if data := _bytes_of(block):
+            return [AgentFile(data, block.get("mime_type") or _DEFAULT_MEDIA_TYPE[kind], block.get("name"))]
+        link = markdown_link(str(block.get("url") or ""), block.get("name") or kind)
+        if link is None:
+            return [Unmapped(f"content.{kind}", dict(block))]
+        return [TextPart(f"\n\n{'!' if kind == 'image' else ''}{link}\n\n")]
+
+    def _server_call(self, block: Mapping[str, Any], _message: Any, step: int) -> _Outputs:
+        call_id = str(block.get("id") or "")
+        return [InnerCall(call_id, str(block.get("name") or "tool"), block.get("args") or {}, step)]
+
+    def _server_call_chunk(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
+        self._server_calls.add(block)
+        return []
+
+    def _server_result(self, block: Mapping[str, Any], _message: Any, step: int) -> _Outputs:
+        call_id = str(block.get("tool_call_id") or "")
+        calls = self._server_calls.close_all(step)
+        name = next((call.name for call in calls if call.call_id == call_id), "tool")
+        return [*calls, InnerResult(call_id, name, block.get("output"), block.get("status") == "error", step)]
+
+
+_HANDLERS: Final[Mapping[Any, Callable[[MessageContent, Mapping[str, Any], Any, int], _Outputs]]] = {
+    "text": MessageContent._text,  # noqa: SLF001 - the table of handlers stands beside the class
+    "refusal": MessageContent._refusal,  # noqa: SLF001
+    "reasoning": MessageContent._reasoning,  # noqa: SLF001
+    "image": MessageContent._file,  # noqa: SLF001
+    "audio": MessageContent._file,  # noqa: SLF001
+    "video": MessageContent._file,  # noqa: SLF001
+    "file": MessageContent._file,  # noqa: SLF001
+    "server_tool_call": MessageContent._server_call,  # noqa: SLF001
+    "server_tool_call_chunk": MessageContent._server_call_chunk,  # noqa: SLF001
+    "server_tool_result": MessageContent._server_result,  # noqa: SLF001
+}
+"""What becomes of a block, by its type."""
+
+
+class _ServerCalls:
+    """Calls of the server's own tools that come in pieces: only the first has name and id."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[Any, list[Mapping[str, Any]]] = {}
+
+    def add(self, block: Mapping[str, Any]) -> None:
+        self._pieces.setdefault(block.get("index"), []).append(block)
+
+    def close_all(self, step: int) -> list[InnerCall]:
+        calls = [
+            InnerCall(_first(pieces, "id") or "", _first(pieces, "name") or "tool", _arguments(pieces), step)
+            for pieces in self._pieces.values()
+        ]
+        self._pieces.clear()
+        return calls
+
+
+def _bytes_of(block: Mapping[str, Any]) -> bytes:
+    """The bytes that a block holds itself; none where they are somewhere else, or cannot be read."""
+    try:
+        return b64decode(block.get("base64") or "", validate=True)
+    except (Base64Error, TypeError, ValueError):
+        return b""
+
+
+def _first(pieces: list[Mapping[str, Any]], field: str) -> str | None:
+    return next((str(piece[field]) for piece in pieces if piece.get(field)), None)
+
+
+def _arguments(pieces: list[Mapping[str, Any]]) -> str:
+    return "".join(str(piece.get("args") or "") for piece in pieces)
+
+
+# ---- streamed arguments ----
+# The arguments of calls as the model streamed them, to see which are whole. Needs no framework.
+#
+# LangChain completes JSON that breaks off (core 1.x, `parse_partial_json`): a call whose answer was cut at its limit
+# of tokens looks whole in `tool_calls`, with half a path or half a file in its arguments.
+
+
+class StreamedArguments:
+    """Collects the arguments of the calls of one run."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._open: dict[tuple[str, Any], str] = {}
+
+    def add(self, message_id: str, pieces: Iterable[Any]) -> None:
+        """Takes the `tool_call_chunks` of a chunk: only the first piece of a call has its id.
+
+        Args:
+            message_id: The id of the message.
+            pieces: The pieces.
+        """
+        for piece in pieces:
+            place = (message_id, piece.get("index"))
+            if call_id := piece.get("id"):
+                self._open[place] = call_id
+            self._texts.setdefault(self._open.get(place, ""), []).append(piece.get("args") or "")
+
+    def check(self, calls: Iterable[ToolCallPart]) -> None:
+        """Refuses calls whose arguments came as a text that is no JSON object.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call are not whole.
+        """
+        for call in calls:
+            text = "".join(self._texts.get(call.call_id, ()))
+            if text and not _is_object(text):
+                raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=text)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(loads(text), dict)
+    except JSONDecodeError:
+        return False
+
+
+# ---- finish ----
+# Tokens and the reason of the end, as the messages of LangChain hold them. Source: core 1.x, `UsageMetadata`.
+
+_REASON_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
+"""Where packages for models put the reason: OpenAI and Google, Anthropic, Ollama."""
+_REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
+    "stop": UnifiedFinishReason.STOP,
+    "end_turn": UnifiedFinishReason.STOP,
+    "stop_sequence": UnifiedFinishReason.STOP,
+    "length": UnifiedFinishReason.LENGTH,
+    "max_tokens": UnifiedFinishReason.LENGTH,
+    "model_length": UnifiedFinishReason.LENGTH,
+    "tool_calls": UnifiedFinishReason.TOOL_CALLS,
+    "tool_use": UnifiedFinishReason.TOOL_CALLS,
+    "function_call": UnifiedFinishReason.TOOL_CALLS,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+    "refusal": UnifiedFinishReason.CONTENT_FILTER,
+    "safety": UnifiedFinishReason.CONTENT_FILTER,
+    # The Responses API has a status in place of a reason.
+    "completed": UnifiedFinishReason.STOP,
+    "max_output_tokens": UnifiedFinishReason.LENGTH,
+}
+_SAY_THEIR_END: Final = frozenset({"openai", "anthropic", "google_genai", "ollama"})
+"""Whose models always say why they stopped, also in streams; seen with langchain-openai 1.7, langchain-anthropic 1.7,
+langchain-google-genai 4.4 and langchain-ollama 1.1."""
+_COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "input_tokens": ("input_tokens",),
+    "output_tokens": ("output_tokens",),
+    "total_tokens": ("total_tokens",),
+    "cached_tokens": ("input_token_details", "cache_read"),
+    "cache_write_tokens": ("input_token_details", "cache_creation"),
+    "reasoning_tokens": ("output_token_details", "reasoning"),
+}
+"""The path of each count of :class:`~partstream.usage.Usage` in `usage_metadata`."""
+
+
+def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
+    """Why the model stopped, by the `response_metadata` of a message; None where nothing says it."""
+    incomplete = metadata.get("incomplete_details")
+    cut = incomplete.get("reason") if isinstance(incomplete, dict) else None
+    said = [*(metadata.get(name) for name in _REASON_FIELDS), cut, metadata.get("status")]
+    raw = next((one for one in said if isinstance(one, str)), None)
+    return None if raw is None else FinishReason(_REASONS.get(raw.lower(), UnifiedFinishReason.OTHER), raw)
+
+
+def usage_of(metadata: Mapping[str, Any]) -> Usage:
+    """The tokens in the `usage_metadata` of a message."""
+    counts = {name: as_count(_at(metadata, path)) for name, path in _COUNTS.items()}
+    return Usage(**counts, raw=dict(metadata))
+
+
+class StepTokens:
+    """The tokens of the inner requests, each given once: chunks of one message add up."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Usage] = {}
+
+    def add(self, message_id: str, metadata: Mapping[str, Any] | None) -> None:
+        """Takes the `usage_metadata` of a message or of a piece of one."""
+        if metadata:
+            new = usage_of(metadata)
+            known = self._open.get(message_id)
+            self._open[message_id] = new if known is None else _sum(known, new)
+
+    def close(self, message_id: str) -> list[StepUsage]:
+        """The tokens of a message that is whole."""
+        usage = self._open.pop(message_id, None)
+        return [] if usage is None else [StepUsage(usage)]
+
+    def close_all(self) -> list[StepUsage]:
+        """The tokens of all messages that are left."""
+        return [one for message_id in list(self._open) for one in self.close(message_id)]
+
+
+class LastFinish:
+    """How the last inner request ended."""
+
+    def __init__(self) -> None:
+        self._reason: FinishReason | None = None
+        self._model: str | None = None
+        self._is_open = False
+        self._has_tokens = False
+
+    def note(self, message: Any, provider: str | None) -> None:
+        """Takes a message or a chunk of one.
+
+        Args:
+            message: The message.
+            provider: Whose model said it, in LangChain's name; None where nobody knows.
+        """
+        metadata = message.response_metadata
+        if message.type == "AIMessageChunk" and provider in _SAY_THEIR_END:
+            self._is_open = True
+        self._has_tokens = self._has_tokens or bool(message.usage_metadata)
+        if not metadata:
+            return
+        self._reason = finish_reason_of(metadata) or self._reason
+        model = metadata.get("model_name") or metadata.get("model")
+        self._model = model if isinstance(model, str) else self._model
+
+    def begin(self) -> None:
+        """Another inner request begins, which has reasons of its own."""
+        self._reason, self._is_open, self._has_tokens = None, False, False
+
+    @property
+    def finish(self) -> Finish:
+        """The end of the answer. The packages for models take the end of the bytes for the end of the answer: an answer
+        that says neither why it ended nor what it took was cut."""
+        if self._is_open and self._reason is None and not self._has_tokens:
+            return Finish(Outcome.TRUNCATED, model=self._model, error=TruncatedStreamError("streaming"))
+        return Finish(Outcome.COMPLETED, reason=self._reason, model=self._model)
+
+
+def _at(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = metadata
+    for name in path:
+        value = value.get(name) if hasattr(value, "get") else None
+    return value
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    counts = {name: _plus(getattr(one, name), getattr(other, name)) for name in _COUNTS}
+    return Usage(**counts, raw={**one.raw, **other.raw})
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one + (other or 0)
+
+
+# ---- spoken messages ----
+
+_CHUNK: Final = "AIMessageChunk"
+_OF_MODELS: Final = frozenset({"ai", _CHUNK})
+_OF_TOOLS: Final = "tool"
+_HANDED_BACK: Final = "__is_handoff_back"
+"""The mark that langgraph-supervisor puts into the metadata of what no model has said: that an agent hands back."""
+
+
+class SpokenMessages:
+    """Reads the messages of one run as they stream.
+
+    Args:
+        answer_nodes: The nodes or sub-graphs whose text is the answer; None for all nodes of the graph itself.
+        tool_nodes: The nodes that run tools.
+
+    Attributes:
+        arguments: The arguments of the calls as they were streamed.
+        has_answer: Whether any text of the answer was shown.
+    """
+
+    def __init__(self, answer_nodes: Collection[str] | None, tool_nodes: Collection[str]) -> None:
+        self._answer_nodes = None if answer_nodes is None else frozenset(answer_nodes)
+        self._tool_nodes = frozenset(tool_nodes)
+        self._content = MessageContent()
+        self._tokens = StepTokens()
+        self._finish = LastFinish()
+        self._known: set[str] = set()
+        self._steps: dict[str, int] = {}
+        self._said: set[str] = set()
+        self._last_said = ""
+        self._chunks: list[Any] = []
+        self.arguments = StreamedArguments()
+        self.has_answer = False
+
+    @property
+    def step(self) -> int:
+        """The number of the inner request that began last, from 1."""
+        return max(1, len(self._steps))
+
+    @property
+    def finish(self) -> Finish:
+        """How the last inner request ended."""
+        return self._finish.finish
+
+    def know(self, messages: Iterable[Any]) -> None:
+        """Takes the messages that the run begins with: nobody says them now."""
+        self._known |= {message.id for message in messages if message.id}
+
+    def has_said(self, message: Any) -> bool:
+        """Whether text of a message was shown as text of the answer."""
+        return message.id in self._said
+
+    def read(self, namespace: tuple[str, ...], message: Any, metadata: Mapping[str, Any]) -> list[AgentOutput]:
+        """The outputs of a message, or of a chunk of one.
+
+        Args:
+            namespace: The path of the sub-graph, empty for the graph itself.
+            message: The message.
+            metadata: Where it was said.
+        """
+        if message.type not in _OF_MODELS:
+            return [] if message.type == _OF_TOOLS else [Unmapped(f"message.{message.type}", {})]
+        if message.response_metadata.get(_HANDED_BACK):
+            return []  # its call says it
+        is_chunk = message.type == _CHUNK
+        message_id = message.id or ""
+        if message_id in self._known or (not is_chunk and message_id in self._steps):
+            return []  # an earlier message, or one that was streamed
+        step = self._begin(message_id)
+        self._note_chunk(message, message_id)
+        outputs = self._content.read(message, step)
+        self._tokens.add(message_id, message.usage_metadata)
+        self._finish.note(message, metadata.get("ls_provider"))
+        speaker = self._speaker(namespace, metadata)
+        shown = [self._as_said(one, speaker, message_id) for one in outputs]
+        if not is_chunk or getattr(message, "chunk_position", None) == "last":
+            shown += [*self._content.end_step(step), *self._tokens.close(message_id)]
+        return shown
+
+    def unsaid(self, message: Any) -> list[AgentOutput]:
+        """The last message of a run as its answer, unless it was shown as text: that of a sub-graph, or the result of a
+        tool that returns directly."""
+        if message.type not in {*_OF_MODELS, _OF_TOOLS} or self.has_said(message) or message.id in self._known:
+            return []
+        outputs = MessageContent().read(message, self.step)
+        return [self._as_said(one, None, message.id or "") for one in outputs if isinstance(one, TextPart)]
+
+    def last_streamed(self) -> list[tuple[Any, int]]:
+        """The message that streamed last, put together, with its step; empty where none has."""
+        if not self._chunks:
+            return []
+        first, *others = self._chunks
+        return [(sum(others, start=first), self.step)]
+
+    def close_all(self) -> list[AgentOutput]:
+        """What is left of messages whose end did not come."""
+        return [*self._content.end_step(self.step), *self._tokens.close_all()]
+
+    def _begin(self, message_id: str) -> int:
+        if message_id not in self._steps:
+            self._steps[message_id] = len(self._steps) + 1
+            self._finish.begin()
+            self._chunks = []
+        return self._steps[message_id]
+
+    def _note_chunk(self, message: Any, message_id: str) -> None:
+        """Keeps the pieces with calls of the last message: a run may stop before it is whole."""
+        if pieces := getattr(message, "tool_call_chunks", None):
+            self._chunks.append(message)
+            self.arguments.add(message_id, pieces)
+
+    def _as_said(self, output: AgentOutput, speaker: str | None, message_id: str) -> AgentOutput:
+        if not isinstance(output, TextPart):
+            return output
+        if speaker is not None:
+            return SubAgentText(speaker, output.value)
+        is_next = self._last_said not in {"", message_id}
+        self._last_said, self.has_answer = message_id, True
+        self._said.add(message_id)
+        return text_part(f"\n\n{output.value}") if is_next else output
+
+    def _speaker(self, namespace: tuple[str, ...], metadata: Mapping[str, Any]) -> str | None:
+        """Who says a text that is not the answer; None for the answer itself."""
+        if source := metadata.get("lc_source"):
+            return str(source)  # a request of middleware, such as that of a summary
+        node = str(metadata.get("langgraph_node", ""))
+        path = [one.partition(":")[0] for one in namespace]
+        if self._answer_nodes is not None:
+            is_answer = not self._answer_nodes.isdisjoint([*path, node])
+        else:
+            is_answer = not path and node not in self._tool_nodes
+        if is_answer:
+            return None
+        outer = [one for one in path if one not in self._tool_nodes]
+        return str(metadata.get("lc_agent_name") or (outer[0] if outer else node))
