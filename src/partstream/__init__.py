@@ -67,8 +67,6 @@ from partstream.provider import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from partstream.agents.client_events import ClientEvents, ClientParts, from_events
-    from partstream.agents.threads import in_thread
     from partstream.answer_functions import UnknownKeywordError
     from partstream.capturing.mode import CaptureMode
     from partstream.checked_progress import CheckedProgress
@@ -127,6 +125,7 @@ if TYPE_CHECKING:
     )
     from partstream.protocols.reader import StreamReader
     from partstream.reading import read_stream
+    from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
@@ -296,10 +295,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "ClientEvents": "partstream.agents.client_events",
-    "ClientParts": "partstream.agents.client_events",
-    "from_events": "partstream.agents.client_events",
-    "in_thread": "partstream.agents.threads",
+    "ClientEvents": "partstream.runtime.client_events",
+    "ClientParts": "partstream.runtime.client_events",
+    "from_events": "partstream.runtime.client_events",
+    "in_thread": "partstream.runtime.client_events",
     "UnknownKeywordError": "partstream.answer_functions",
     "CheckedProgress": "partstream.checked_progress",
     "Chunk": "partstream.chunk_sources",

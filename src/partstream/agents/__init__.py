@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     )
     from partstream.agents.agent_model import AgentModel, as_model
     from partstream.agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
-    from partstream.agents.client_events import ClientEvents, from_events
     from partstream.agents.detection import UnknownAgentError, find_adapter
     from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
     from partstream.agents.run import RunStates
-    from partstream.agents.threads import in_thread
     from partstream.inner_activity import InnerCall, InnerResult
+    from partstream.runtime.client_events import ClientEvents, from_events, in_thread
 
 __all__ = [
     "AgentAdapter",
@@ -113,9 +112,9 @@ _LAZY = {
     "SubAgentText": "partstream.agents.adapter",
     "ToolActivity": "partstream.agents.answer",
     "RunStates": "partstream.agents.run",
-    "ClientEvents": "partstream.agents.client_events",
-    "from_events": "partstream.agents.client_events",
-    "in_thread": "partstream.agents.threads",
+    "ClientEvents": "partstream.runtime.client_events",
+    "from_events": "partstream.runtime.client_events",
+    "in_thread": "partstream.runtime.client_events",
 }
 
 
