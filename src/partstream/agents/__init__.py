@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from partstream.agents.agent_model import AgentModel, as_model
     from partstream.agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
     from partstream.agents.detection import UnknownAgentError, find_adapter
-    from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
     from partstream.agents.run import RunStates
     from partstream.inner_activity import InnerCall, InnerResult
     from partstream.runtime.client_events import ClientEvents, from_events, in_thread
+    from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
 
 __all__ = [
     "AgentAdapter",
@@ -93,9 +93,9 @@ _LAZY = {
     "UnknownAgentError": "partstream.agents.detection",
     "find_adapter": "partstream.agents.detection",
     "HostTools": "partstream.agents.answer",
-    "AgentFailedError": "partstream.agents.failures",
-    "AgentSaidNothingError": "partstream.agents.failures",
-    "FailureKind": "partstream.agents.failures",
+    "AgentFailedError": "partstream.runtime.client_failures",
+    "AgentSaidNothingError": "partstream.runtime.client_failures",
+    "FailureKind": "partstream.runtime.client_failures",
     "AgentFile": "partstream.agents.adapter",
     "AgentOutput": "partstream.agents.adapter",
     "Approval": "partstream.agents.adapter",

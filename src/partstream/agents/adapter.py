@@ -17,10 +17,10 @@ from partstream.parts import DataPart, TextPart, ThinkingPart
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 
-    from partstream.agents.failures import FailureKind
     from partstream.conversation.turns import Result, Turn
     from partstream.messages import ChatMessage, Tool
     from partstream.parts import ToolCallPart
+    from partstream.runtime.client_failures import FailureKind
     from partstream.usage import Usage
 
 

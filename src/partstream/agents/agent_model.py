@@ -111,7 +111,7 @@ class AgentModel(LanguageModelChatProvider):
 
         Raises:
             LanguageModelError: The run failed, or ended with nothing to show; an
-                :class:`~partstream.agents.failures.AgentFailedError` for an exception of the framework.
+                :class:`~partstream.runtime.client_failures.AgentFailedError` for an exception of the framework.
             Exception: An error of the agent's own code, such as of a tool.
         """
         del model

@@ -31,7 +31,6 @@ from partstream.agents.adapter import (
     ToolMakingAdapter,
 )
 from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
-from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
@@ -47,6 +46,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.provider import DrainingProgress, FinishingProgress
+from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.simple import text_of, user_request
 from partstream.usage import usage_part
 from partstream.user_folders import DATA

@@ -17,11 +17,11 @@ from partstream import Tool
 from partstream.agents import AgentPairing, as_model
 from partstream.agents.adapter import AgentRequest
 from partstream.agents.agent_framework import ADAPTER, AgentFramework, chosen_options, run_messages
-from partstream.agents.failures import AgentFailedError
 from partstream.agents.run import RunStates
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
 from partstream.messages import ToolMode
+from partstream.runtime.client_failures import AgentFailedError
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})
 DELETE = Called("c1", "delete_file", {"path": "a.py"})

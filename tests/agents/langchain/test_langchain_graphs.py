@@ -28,11 +28,11 @@ from partstream import (
     TruncatedStreamError,
 )
 from partstream.agents import as_model
-from partstream.agents.failures import AgentFailedError, FailureKind
 from partstream.agents.langchain import AnsweringGraph, host_tools
 from partstream.agents.langchain.events import CUSTOM_MIME_TYPE, PLACEHOLDER
 from partstream.agents.run import RunStates
 from partstream.messages import ChatMessage, ToolMode
+from partstream.runtime.client_failures import AgentFailedError, FailureKind
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})
 SEARCH = Called("inner_1", "search", {"query": "agents"})

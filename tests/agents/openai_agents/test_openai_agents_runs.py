@@ -23,11 +23,11 @@ from scenarios import Answer, Called, Chat, ModelScript, Step
 from partstream import Tool
 from partstream.agents import AgentPairing, as_model
 from partstream.agents.adapter import AgentRequest
-from partstream.agents.failures import AgentFailedError
 from partstream.agents.openai_agents import ADAPTER, OpenAIAgents
 from partstream.agents.run import RunStates
 from partstream.conversation.turns import Text, Turn, TurnRole
 from partstream.messages import ToolMode
+from partstream.runtime.client_failures import AgentFailedError
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})
 TO_BILLING, TO_TRIAGE = Called("h1", "transfer_to_billing"), Called("h2", "transfer_to_triage")

@@ -23,7 +23,6 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.failures import FailureKind
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
@@ -35,6 +34,7 @@ from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import markdown_link
 from partstream.protocols.read_response import read_arguments
+from partstream.runtime.client_failures import FailureKind
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

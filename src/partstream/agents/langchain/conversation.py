@@ -20,11 +20,11 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from partstream.agents.failures import FailureKind
 from partstream.agents.langchain.events import HostCallsPending, has_placeholder
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.runtime.client_failures import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -22,7 +22,6 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.failures import FailureKind
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.turns import Attachment, Text
@@ -35,6 +34,7 @@ from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
+from partstream.runtime.client_failures import FailureKind
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from partstream.agents.adapter import (
     StepBegun,
     StepUsage,
 )
-from partstream.agents.failures import FailureKind
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
@@ -33,6 +32,7 @@ from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown
 from partstream.messages import ToolMode
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import ThinkingPart, text_part, thinking_part, tool_call_part
+from partstream.runtime.client_failures import FailureKind
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

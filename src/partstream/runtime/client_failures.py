@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.agents.environment_secrets import without_secrets
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -15,11 +16,27 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AgentFailedError", "AgentSaidNothingError", "FailureKind", "failure_of"]
+
+# ---- environment secrets ----
+# The keys in the environment, which an agent's client may put into the text of an error.
+
+_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST: Final = 8
+"""The fewest characters of a value that is taken for a secret: `TOKEN_LIMIT=500` holds none."""
+
+
+def without_secrets(text: str) -> str:
+    """A text without the values of the environment variables that are called like secrets."""
+    found = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST]
+    return Redactor(found).redact(text)
+
+
+# ---- failures ----
 
 _SERVER: Final = "the model's server"
 _MOST_SAID: Final = 2000
