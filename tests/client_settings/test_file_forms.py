@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.client_settings.files import FileForm, Key, UnusableTextError
 from partstream.client_settings.json_files import JsonFile
-from partstream.client_settings.json_nodes import read_nodes
-from partstream.client_settings.splices import applied, taken_back
 from partstream.client_settings.toml_files import TomlFile
 from partstream.client_settings.yaml_files import YamlList, YamlNames
+from partstream.codec.settings_files import FileForm, Key, UnusableTextError, applied, read_nodes, taken_back
 
 JSON, TOML, LIST, NAMES = JsonFile(), TomlFile(), YamlList(), YamlNames()
 ENTRY = {"model_id": "p/m", "api_base": "http://h/v1"}

@@ -19,8 +19,7 @@ from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
-from partstream.client_settings.files import UnusableTextError
-from partstream.client_settings.json_nodes import read_nodes
+from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.configuration import Given
 from partstream.configuration.examination import examine
 from partstream.configuration.findings import CheckStatus, Finding

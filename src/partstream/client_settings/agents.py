@@ -15,8 +15,8 @@ from partstream.client_settings.toml_files import TomlFile
 from partstream.client_settings.yaml_files import YamlList, YamlNames
 
 if TYPE_CHECKING:
-    from partstream.client_settings.files import Key
     from partstream.client_settings.server import Server, TokenPlace
+    from partstream.codec.settings_files import Key
 
 __all__ = ["AGENTS", "CHAT", "MESSAGES", "RESPONSES", "WEBSOCKET"]
 

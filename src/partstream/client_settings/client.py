@@ -14,8 +14,8 @@ from partstream.client_settings.server import TokenPlace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.client_settings.files import FileForm, Key
     from partstream.client_settings.server import Server
+    from partstream.codec.settings_files import FileForm, Key
 
 __all__ = ["Client", "ClientSettingsFile", "FileSettings", "Program", "Settings"]
 

@@ -6,12 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.client_settings.files import UnusableTextError
-from partstream.client_settings.json_nodes import Member, Node, read_nodes
-from partstream.client_settings.splices import Splice, applied, newline_of
+from partstream.codec.settings_files import Member, Node, Splice, UnusableTextError, applied, newline_of, read_nodes
 
 if TYPE_CHECKING:
-    from partstream.client_settings.files import Key
+    from partstream.codec.settings_files import Key
 
 __all__ = ["JsonFile"]
 
@@ -20,7 +18,7 @@ _BLANK: Final = " \t"
 
 
 class JsonFile:
-    """JSON, also with comments. See :class:`~partstream.client_settings.files.FileForm`."""
+    """JSON, also with comments. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
         """See the protocol."""

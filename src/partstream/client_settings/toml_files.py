@@ -11,13 +11,12 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.client_settings.files import UnusableTextError
-from partstream.client_settings.splices import Splice, applied, newline_of
+from partstream.codec.settings_files import Splice, UnusableTextError, applied, newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.client_settings.files import Key
+    from partstream.codec.settings_files import Key
 
 __all__ = ["TomlFile"]
 
@@ -31,7 +30,7 @@ _VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.
 class TomlFile:
     """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
 
-    See :class:`~partstream.client_settings.files.FileForm`.
+    See :class:`~partstream.codec.settings_files.FileForm`.
     """
 
     def found(self, text: str, key: Key) -> str | None:

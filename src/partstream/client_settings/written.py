@@ -14,8 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.client_settings.files import UnusableTextError
-from partstream.client_settings.splices import Splice, applied, taken_back
+from partstream.codec.settings_files import Splice, UnusableTextError, applied, taken_back
 from partstream.configuration.file_edits import edit_file
 from partstream.settings.errors import ConfigurationError
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.client_settings.client import FileSettings
-    from partstream.client_settings.files import FileForm, Key
+    from partstream.codec.settings_files import FileForm, Key
 
 __all__ = ["Done", "Outcome", "take_back", "write"]
 

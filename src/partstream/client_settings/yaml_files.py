@@ -10,13 +10,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.client_settings.files import UnusableTextError
-from partstream.client_settings.splices import Splice, applied, newline_of
+from partstream.codec.settings_files import Splice, UnusableTextError, applied, newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.client_settings.files import Key
+    from partstream.codec.settings_files import Key
 
 __all__ = ["YamlList", "YamlNames"]
 
@@ -30,7 +29,7 @@ _ONE_LINE: Final = re.compile(
 
 
 class YamlNames:
-    """A file of names with a text each. See :class:`~partstream.client_settings.files.FileForm`."""
+    """A file of names with a text each. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
         """See the protocol."""
@@ -68,7 +67,7 @@ class YamlNames:
 class YamlList:
     """A file that is a list. A key is the name and the text by which an entry is known.
 
-    See :class:`~partstream.client_settings.files.FileForm`.
+    See :class:`~partstream.codec.settings_files.FileForm`.
     """
 
     def found(self, text: str, key: Key) -> str | None:

@@ -1,18 +1,108 @@
-"""Where the members of a JSON text stand; comments and commas behind the last member are allowed, as in JSONC.
-
-Sources: RFC 8259; the comments of Visual Studio Code's "JSON with Comments".
-"""
+"""The forms of settings files, each as what can be read of it and changed in its text; touches no disk."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from partstream.client_settings.files import UnusableTextError
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["Member", "Node", "read_nodes"]
+
+# ---- files ----
+
+Key = tuple[str, ...]
+"""The names that lead to a value, from the outermost."""
+
+
+class UnusableTextError(Exception):
+    """A text has not the form of its file, or one in which it cannot be changed safely.
+
+    Attributes:
+        got: What stands there.
+        expected: What could stand there.
+    """
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__(f"got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+
+
+class FileForm(Protocol):
+    """A form of settings files. All methods raise :class:`UnusableTextError`."""
+
+    def found(self, text: str, key: Key) -> str | None:
+        """The value of a key as the text writes it; None where the key is not there."""
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """Whether the text says this value for a key."""
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """The changes that make a key have a value."""
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """The changes that put back a value as another text wrote it; what :meth:`found` gave."""
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """The changes that take a key away, and the tables around it that are empty then; none if it is not there."""
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """A file with these values alone."""
+
+
+# ---- splices ----
+# Changes of a text that can be taken back: each says what stood where, and what stands there now.
+
+
+class Splice(NamedTuple):
+    """A piece of a text in the place of another.
+
+    Attributes:
+        start: Where it begins, in characters.
+        old: What stood there.
+        new: What stands there now.
+    """
+
+    start: int
+    old: str
+    new: str
+
+
+def applied(text: str, splices: Iterable[Splice]) -> str:
+    """The text with the changes, one after the other.
+
+    Raises:
+        ValueError: The text does not hold there what a change takes away.
+    """
+    for start, old, new in splices:
+        end = start + len(old)
+        if text[start:end] != old:
+            raise ValueError(f"the text differs at character {start}")
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def taken_back(text: str, splices: Sequence[Splice]) -> str:
+    """The text before the changes.
+
+    Raises:
+        ValueError: The text does not hold what a change has put there.
+    """
+    return applied(text, [Splice(start, new, old) for start, old, new in reversed(splices)])
+
+
+def newline_of(text: str) -> str:
+    """What ends a line of the text."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+# ---- json nodes ----
+# Where the members of a JSON text stand; comments and commas behind the last member are allowed, as in JSONC.
+#
+# Sources: RFC 8259; the comments of Visual Studio Code's "JSON with Comments".
 
 _SPACE: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
