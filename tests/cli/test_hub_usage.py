@@ -13,8 +13,7 @@ import pytest
 from commands import Ended, call, call_process
 
 from pages.read_html import read_html
-from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Team
-from partstream.hub.directory_changes import Put
+from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
 from partstream.hub.keys import code_digest
 from partstream.hub.store.opening import opened_store
 from partstream.hub.store.values import LedgerRow

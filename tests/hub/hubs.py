@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.hub.app import hub_app
 from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.directory import BudgetRule, BudgetUnit, Key, Owner, OwnerKind, Period, Person, Team
-from partstream.hub.directory_changes import DirectoryChange, Put
+from partstream.hub.directory import (
+    BudgetRule,
+    BudgetUnit,
+    DirectoryChange,
+    Key,
+    Owner,
+    OwnerKind,
+    Period,
+    Person,
+    Put,
+    Team,
+)
 from partstream.hub.keys import NewKey, new_key
 from partstream.hub.settings import HubSettings
 from partstream.outputs import Finish, Outcome

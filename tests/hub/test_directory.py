@@ -10,6 +10,8 @@ from partstream.hub.directory import (
     AuditLevel,
     BudgetRule,
     BudgetUnit,
+    DirectoryChange,
+    EntryKind,
     Key,
     ModelPrice,
     ModelRoute,
@@ -18,11 +20,13 @@ from partstream.hub.directory import (
     Period,
     Person,
     Policy,
+    Put,
     RateLimits,
+    Remove,
+    RevokeKey,
     Route,
     Team,
 )
-from partstream.hub.directory_changes import DirectoryChange, EntryKind, Put, Remove, RevokeKey
 from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError, HubStoreUnusableError
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerContent, Charge, JoinCode, LeaseAsk, LedgerRow

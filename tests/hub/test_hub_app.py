@@ -21,9 +21,10 @@ from partstream.hub.directory import (
     OwnerKind,
     Period,
     Policy,
+    Put,
     RateLimits,
+    RevokeKey,
 )
-from partstream.hub.directory_changes import Put, RevokeKey
 from partstream.hub.keys import new_code
 from partstream.hub.store.values import JoinCode
 from partstream.serving.settings import ServingSettings

@@ -10,8 +10,7 @@ import pytest
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
 from hub.test_leases import row
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Team
-from partstream.hub.directory_changes import Put
+from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Put, Team
 from partstream.hub.store import settling
 from partstream.hub.store.engine import Transaction
 from partstream.hub.store.store import HubStore

@@ -19,9 +19,10 @@ from partstream.hub.directory import (
     OwnerKind,
     Period,
     Person,
+    Put,
+    RevokeKey,
     Team,
 )
-from partstream.hub.directory_changes import Put, RevokeKey
 from partstream.hub.overview import OWNER, overview, reader_of
 from partstream.hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
 from partstream.hub.usage import GroupBy

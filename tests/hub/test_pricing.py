@@ -23,8 +23,8 @@ from partstream.hub.directory import (
     Period,
     Person,
     Team,
+    may_use,
 )
-from partstream.hub.grants import may_use
 from partstream.hub.input_bound import close_bound, wide_bound
 from partstream.hub.meter import BUDGET_SPENT, AnswerMeter
 from partstream.hub.needs import LEAST_OUTPUT, RequestBound, output_within, shrunk

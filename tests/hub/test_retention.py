@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from hub.stores import HubDatabase
-from partstream.hub.directory import AuditLevel, Person, Policy, Team
-from partstream.hub.directory_changes import EntryKind, Put, Remove
+from partstream.hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
 from partstream.hub.retention import Retention, forget_old
 from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.store import HubStore

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from partstream.hub.configuration.document import HubDocument, Section
 from partstream.hub.configuration.forms import budget_changes, budget_rules, changes_of, document_of
 from partstream.hub.configuration.plan import plan_of
-from partstream.hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, RateLimits
-from partstream.hub.directory_changes import Put, RevokeKey
+from partstream.hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
 from partstream.hub.keys import new_code, new_key
 from partstream.hub.store.values import JoinCode
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.configuration.document import Entry, EntryId
     from partstream.hub.configuration.plan import ConfigurationPlan
-    from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.directory import DirectoryChange
     from partstream.hub.store.store import HubStore
     from partstream.upstreams.secret import Secret
 

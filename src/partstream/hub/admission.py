@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.hub.audit import begun_row, keeps_content
 from partstream.hub.budgets.errors import BudgetError, JournalError
-from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
-from partstream.hub.grants import may_use
+from partstream.hub.directory import BudgetUnit, Owner, OwnerKind, may_use
 from partstream.hub.input_bound import close_bound, wide_bound
 from partstream.hub.meter import AnswerMeter
 from partstream.hub.needs import RequestBound, output_within, shrunk

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.hub.grants import may_use
+from partstream.hub.directory import may_use
 from partstream.hub.keys import is_valid
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError

@@ -12,8 +12,7 @@ from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.operations import Adopt, Leave, Operation, Tools, Upload, uploaded
 from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.directory import BudgetRule, Person, Team
-from partstream.hub.directory_changes import Put
+from partstream.hub.directory import BudgetRule, Person, Put, Team
 from partstream.hub.store.sqlite import SqliteEngine
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Charge, LedgerRow

@@ -38,8 +38,8 @@ from partstream.hub.directory import (
     RateLimits,
     Route,
     Team,
+    changed_directory,
 )
-from partstream.hub.directory_changes import changed_directory
 
 WHOLE = """
 [models.fast]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of
-from partstream.hub.directory import DOLLAR, ModelRoute, Route
-from partstream.hub.directory_changes import Put
+from partstream.hub.directory import DOLLAR, ModelRoute, Put, Route
 from partstream.serving.current_answer import UPSTREAM_HEADER
 from serving.asgi import WAIT, ask, call
 

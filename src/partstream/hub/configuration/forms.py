@@ -13,24 +13,25 @@ from partstream.hub.configuration.plan import StepKind
 from partstream.hub.directory import (
     AuditLevel,
     BudgetRule,
+    EntryKind,
     ModelPrice,
     ModelRoute,
     Owner,
     OwnerKind,
     Person,
     Policy,
+    Put,
     RateLimits,
+    Remove,
     Route,
     Team,
 )
-from partstream.hub.directory_changes import EntryKind, Put, Remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.hub.configuration.plan import ConfigurationPlan, Step
-    from partstream.hub.directory import Directory
-    from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.directory import Directory, DirectoryChange
 
 __all__ = ["budget_changes", "budget_rules", "budgets_text", "changes_of", "document_of"]
 

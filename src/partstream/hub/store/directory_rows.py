@@ -16,9 +16,7 @@ from partstream.hub.directory import (
     Period,
     Person,
     Team,
-)
-from partstream.hub.directory_changes import changed_directory
-from partstream.hub.directory_json import (
+    changed_directory,
     entry_json,
     limits_of,
     limits_text,
@@ -35,7 +33,7 @@ from partstream.hub.store.values import Change, DirectoryRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.directory import DirectoryChange
     from partstream.hub.store.engine import Transaction
 
 __all__ = ["change_directory", "read_directory", "read_records", "version_of"]

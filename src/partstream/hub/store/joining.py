@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.hub.directory import Key
-from partstream.hub.directory_changes import Put
+from partstream.hub.directory import Key, Put
 from partstream.hub.store.directory_rows import change_directory
 from partstream.hub.store.errors import DirectoryConflictError
 

@@ -20,8 +20,7 @@ from partstream.hub.store.values import AnswerContent
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from partstream.hub.directory import BudgetRule, Directory, Key
-    from partstream.hub.directory_changes import DirectoryChange
+    from partstream.hub.directory import BudgetRule, Directory, DirectoryChange, Key
     from partstream.hub.store.engine import Engine, Transaction
     from partstream.hub.store.invariants import BrokenInvariant
     from partstream.hub.store.values import (
