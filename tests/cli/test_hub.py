@@ -14,7 +14,7 @@ import pytest
 from commands import Ended, call, run
 
 from hub import stores
-from partstream.hub.keys import code_digest, verified_key
+from partstream.hub.authentication import code_digest, verified_key
 from partstream.hub.store.opening import opened_store
 from partstream.hub.store.values import AnswerContent, LedgerRow
 

@@ -13,8 +13,8 @@ import pytest
 from commands import Ended, call, call_process
 
 from pages.read_html import read_html
+from partstream.hub.authentication import code_digest
 from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
-from partstream.hub.keys import code_digest
 from partstream.hub.store.opening import opened_store
 from partstream.hub.store.values import LedgerRow
 

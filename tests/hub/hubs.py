@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partstream.hub.app import hub_app
+from partstream.hub.authentication import NewKey, new_key
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.directory import (
     BudgetRule,
@@ -21,7 +22,6 @@ from partstream.hub.directory import (
     Put,
     Team,
 )
-from partstream.hub.keys import NewKey, new_key
 from partstream.hub.settings import HubSettings
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart

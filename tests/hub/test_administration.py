@@ -3,9 +3,9 @@
 import pytest
 
 from partstream.hub.administration import Administration
+from partstream.hub.authentication import code_digest
 from partstream.hub.configuration import EntryId, Section, document_of, read_hub_file
 from partstream.hub.directory import Owner, OwnerKind
-from partstream.hub.keys import code_digest
 from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError
 from partstream.hub.store.store import HubStore
 

@@ -11,6 +11,7 @@ import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of, team
 from hub.stores import HubDatabase
+from partstream.hub.authentication import new_code
 from partstream.hub.directory import (
     DOLLAR,
     AuditLevel,
@@ -25,7 +26,6 @@ from partstream.hub.directory import (
     RateLimits,
     RevokeKey,
 )
-from partstream.hub.keys import new_code
 from partstream.hub.store.values import JoinCode
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers

@@ -7,9 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.hub.authenticator import HubAuthenticator, HubCaller
+from partstream.hub.authentication import (
+    HubAuthenticator,
+    HubCaller,
+    code_digest,
+    new_code,
+    new_key,
+    read_key,
+    verified_key,
+)
 from partstream.hub.directory import Directory, Key, Person, Team, keys
-from partstream.hub.keys import code_digest, new_code, new_key, read_key, verified_key
 from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of

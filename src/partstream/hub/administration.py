@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from partstream.hub.authentication import new_code, new_key
 from partstream.hub.configuration.document import HubDocument, Section
 from partstream.hub.configuration.forms import budget_changes, budget_rules, changes_of, document_of
 from partstream.hub.configuration.plan import plan_of
 from partstream.hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
-from partstream.hub.keys import new_code, new_key
 from partstream.hub.store.values import JoinCode
 
 if TYPE_CHECKING:

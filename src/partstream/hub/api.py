@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.hub.authentication import code_digest, new_key
 from partstream.hub.directory import Owner, OwnerKind, RateLimits
-from partstream.hub.keys import code_digest, new_key
 from partstream.hub.rate_limits import RateGate, TooFast
 from partstream.hub.refusals import budget_document, too_fast
 from partstream.hub.store.errors import StoreUnreachableError

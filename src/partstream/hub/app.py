@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from partstream.arguments import refuse
 from partstream.hub.admission import HubAdmission
 from partstream.hub.api import add_hub_routes
-from partstream.hub.authenticator import HubAuthenticator
+from partstream.hub.authentication import HubAuthenticator
 from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.hub import Hub, HubLife
 from partstream.hub.page.routes import HubPage

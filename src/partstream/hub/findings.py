@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
+from partstream.hub.authentication import is_valid
 from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
-from partstream.hub.keys import is_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from partstream.hub.authentication import is_valid
 from partstream.hub.directory import may_use
-from partstream.hub.keys import is_valid
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:
-    from partstream.hub.authenticator import HubCaller
+    from partstream.hub.authentication import HubCaller
     from partstream.hub.budgets.worker import HubWorker
     from partstream.hub.directory import Directory, Key, Person
     from partstream.hub.settings import HubSettings
