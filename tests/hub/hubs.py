@@ -22,7 +22,7 @@ from partstream.hub.directory import (
     Put,
     Team,
 )
-from partstream.hub.settings import HubSettings
+from partstream.hub.hub import HubSettings
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider

@@ -10,7 +10,7 @@ import pytest
 
 from hub.hubs import QUICK, Seller, person
 from partstream.hub.app import hub_app
-from partstream.hub.settings import HubSettings
+from partstream.hub.hub import HubSettings
 from serving.asgi import WAIT
 from serving.served import served
 

@@ -530,7 +530,7 @@ def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path):
     async def run():
         missing = HubDatabase("postgres", "postgresql://nobody@127.0.0.1:1/none?connect_timeout=1")
         from partstream.hub.app import hub_app
-        from partstream.hub.settings import HubSettings
+        from partstream.hub.hub import HubSettings
 
         app = hub_app(Seller(), missing.store(), HubSettings(journals=tmp_path))
         replies = [await ask(app, one) for one in ("/healthz", "/readyz")]

@@ -10,7 +10,7 @@ import pytest
 from hub.hubs import QUICK, Seller, budget, person
 from partstream.hub.app import hub_app
 from partstream.hub.directory import DOLLAR, BudgetUnit, Period
-from partstream.hub.settings import HubSettings
+from partstream.hub.hub import HubSettings
 from serving.served import served
 from serving.test_official_clients_and_failures import ASKING
 

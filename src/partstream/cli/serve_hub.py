@@ -172,7 +172,7 @@ class OpenHub:
             CallerError: The policy cannot be loaded.
         """
         from partstream.hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
-        from partstream.hub.settings import HubSettings  # noqa: PLC0415
+        from partstream.hub.hub import HubSettings  # noqa: PLC0415
 
         worker = WorkerSettings() if self.lease_seconds is None else WorkerSettings(lease_seconds=self.lease_seconds)
         hub = HubSettings(

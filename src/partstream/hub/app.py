@@ -10,13 +10,12 @@ from partstream.hub.admission import HubAdmission
 from partstream.hub.api import add_hub_routes
 from partstream.hub.authentication import HubAuthenticator
 from partstream.hub.budgets.worker import HubWorker
-from partstream.hub.hub import Hub, HubLife
+from partstream.hub.hub import Hub, HubLife, HubSettings
 from partstream.hub.page.routes import HubPage
 from partstream.hub.policy.deciding import HubPolicy
 from partstream.hub.policy.loading import loaded_policy
 from partstream.hub.retention import Retention
 from partstream.hub.routing.provider import ROUTES, RoutedProvider
-from partstream.hub.settings import HubSettings
 from partstream.hub.shared_counts import SharedCounts
 from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.app import ServingApp, named_providers
