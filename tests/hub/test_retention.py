@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from hub.stores import HubDatabase
+from partstream.hub.app import Retention, forget_old
 from partstream.hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
-from partstream.hub.retention import Retention, forget_old
 from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import AnswerContent, LedgerRow
