@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.hub.admission import RateGate, RatePass, TooFast
 from partstream.hub.directory import Owner, OwnerKind, RateLimits
-from partstream.hub.rate_limits import RateGate, RatePass, TooFast
 
 ANA = Owner(OwnerKind.PERSON, "ana")
 RED = Owner(OwnerKind.TEAM, "red")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import refuse
-from partstream.hub.admission import HubAdmission
+from partstream.hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream.hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.directory import Owner, OwnerKind, Policy, RateLimits
@@ -17,8 +17,6 @@ from partstream.hub.hub import Hub, HubLife, HubSettings
 from partstream.hub.page.routes import HubPage
 from partstream.hub.policy.deciding import HubPolicy
 from partstream.hub.policy.loading import loaded_policy
-from partstream.hub.rate_limits import RateGate, TooFast
-from partstream.hub.refusals import budget_document, too_fast
 from partstream.hub.routing.provider import ROUTES, RoutedProvider
 from partstream.hub.shared_counts import SharedCounts
 from partstream.hub.store.errors import StoreError, StoreUnreachableError
