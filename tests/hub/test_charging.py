@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.hub.charging import taken_by
 from partstream.hub.directory import DOLLAR, ModelPrice
-from partstream.hub.pricing import ChargedPrice, cost_of_usage
+from partstream.hub.pricing import ChargedPrice, cost_of_usage, taken_by
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest, Outcome
 from partstream.serving.admission import EndedAnswer

@@ -25,11 +25,21 @@ from partstream.hub.directory import (
     Team,
     may_use,
 )
-from partstream.hub.input_bound import close_bound, wide_bound
-from partstream.hub.meter import BUDGET_SPENT, AnswerMeter
-from partstream.hub.needs import LEAST_OUTPUT, RequestBound, output_within, shrunk
-from partstream.hub.output_limit import asked_output, with_output_limit
-from partstream.hub.pricing import charged_price, cost_of_usage, highest_cost
+from partstream.hub.pricing import (
+    BUDGET_SPENT,
+    LEAST_OUTPUT,
+    AnswerMeter,
+    RequestBound,
+    asked_output,
+    charged_price,
+    close_bound,
+    cost_of_usage,
+    highest_cost,
+    output_within,
+    shrunk,
+    wide_bound,
+    with_output_limit,
+)
 from partstream.hub.routing.listing import routed_information
 from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest

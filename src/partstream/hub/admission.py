@@ -12,13 +12,20 @@ from zoneinfo import ZoneInfo
 from partstream.codec.json_codec import dumps
 from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.budgets.errors import BudgetError, BudgetsUnreachableError, JournalError
-from partstream.hub.charging import taken_by
 from partstream.hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
-from partstream.hub.input_bound import close_bound, wide_bound
-from partstream.hub.meter import AnswerMeter
-from partstream.hub.needs import RequestBound, output_within, shrunk
-from partstream.hub.output_limit import asked_output, is_plain_limit, with_output_limit
-from partstream.hub.pricing import charged_price
+from partstream.hub.pricing import (
+    AnswerMeter,
+    RequestBound,
+    asked_output,
+    charged_price,
+    close_bound,
+    is_plain_limit,
+    output_within,
+    shrunk,
+    taken_by,
+    wide_bound,
+    with_output_limit,
+)
 from partstream.hub.routing.listing import is_behind_a_route
 from partstream.hub.routing.provider import ROUTES
 from partstream.hub.store.values import AnswerContent, LedgerRow
@@ -33,11 +40,10 @@ if TYPE_CHECKING:
 
     from partstream.hub.budgets.errors import BudgetSpentError
     from partstream.hub.budgets.reservation import Reservation
-    from partstream.hub.charging import Taken
     from partstream.hub.directory import BudgetRule, Directory, RateLimits
     from partstream.hub.hub import DirectoryCaller, Hub
     from partstream.hub.policy.deciding import HubPolicy
-    from partstream.hub.pricing import ChargedPrice
+    from partstream.hub.pricing import ChargedPrice, Taken
     from partstream.hub.store.values import Window
     from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
-from partstream.hub.output_limit import asked_output, with_output_limit
 from partstream.hub.policy.checking import checked_result
 from partstream.hub.policy.threads import PolicyBusyError, PolicyFailedError, PolicyThreads
 from partstream.hub.policy.values import PolicyAnswer, PolicyRequest
+from partstream.hub.pricing import asked_output, with_output_limit
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
