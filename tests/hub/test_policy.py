@@ -13,10 +13,15 @@ from partstream import ChatMessage, LanguageModelChatInformation
 from partstream.errors import UnexpectedValueError, UnknownModelError
 from partstream.hub.directory import Directory, Key, Person
 from partstream.hub.hub import DirectoryCaller
-from partstream.hub.policy import Changed, Refusal
-from partstream.hub.policy.checking import checked_result
-from partstream.hub.policy.deciding import HubPolicy
-from partstream.hub.policy.loading import PolicyFunctions, PolicyUnusableError, loaded_policy
+from partstream.hub.policy import (
+    Changed,
+    HubPolicy,
+    PolicyFunctions,
+    PolicyUnusableError,
+    Refusal,
+    checked_result,
+    loaded_policy,
+)
 from partstream.hub.store.values import LedgerRow
 from partstream.messages import RequestOptions, Role
 from partstream.outputs import InboundRequest

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.hub.budgets.reservation import Reservation
     from partstream.hub.directory import BudgetRule, Directory, RateLimits
     from partstream.hub.hub import DirectoryCaller, Hub
-    from partstream.hub.policy.deciding import HubPolicy
+    from partstream.hub.policy import HubPolicy
     from partstream.hub.pricing import ChargedPrice, Taken
     from partstream.hub.store.values import Window
     from partstream.messages import ChatMessage

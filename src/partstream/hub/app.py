@@ -15,8 +15,7 @@ from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.directory import Owner, OwnerKind, Policy, RateLimits
 from partstream.hub.hub import Hub, HubLife, HubSettings
 from partstream.hub.page.routes import HubPage
-from partstream.hub.policy.deciding import HubPolicy
-from partstream.hub.policy.loading import loaded_policy
+from partstream.hub.policy import HubPolicy, loaded_policy
 from partstream.hub.routing.provider import ROUTES, RoutedProvider
 from partstream.hub.shared_counts import SharedCounts
 from partstream.hub.store.errors import StoreError, StoreUnreachableError
