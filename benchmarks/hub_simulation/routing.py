@@ -12,9 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.hub.directory import Route
-from partstream.hub.routing.affinity import ranked
-from partstream.hub.routing.failures import Blame
-from partstream.hub.routing.selection import Circuits, Selection
+from partstream.hub.routing import Blame, Circuits, Selection, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -40,7 +40,7 @@ from partstream.hub.pricing import (
     wide_bound,
     with_output_limit,
 )
-from partstream.hub.routing.listing import routed_information
+from partstream.hub.routing import routed_information
 from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart

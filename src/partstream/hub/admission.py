@@ -26,8 +26,7 @@ from partstream.hub.pricing import (
     wide_bound,
     with_output_limit,
 )
-from partstream.hub.routing.listing import is_behind_a_route
-from partstream.hub.routing.provider import ROUTES
+from partstream.hub.routing import ROUTES, is_behind_a_route
 from partstream.hub.store.values import AnswerContent, LedgerRow
 from partstream.part_json import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure

@@ -16,7 +16,7 @@ from partstream.hub.directory import Owner, OwnerKind, Policy, RateLimits
 from partstream.hub.hub import Hub, HubLife, HubSettings
 from partstream.hub.page.routes import HubPage
 from partstream.hub.policy import HubPolicy, loaded_policy
-from partstream.hub.routing.provider import ROUTES, RoutedProvider
+from partstream.hub.routing import ROUTES, RoutedProvider
 from partstream.hub.shared_counts import SharedCounts
 from partstream.hub.store.errors import StoreError, StoreUnreachableError
 from partstream.protocols.failures import FailureKind, ServedFailure

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partstream.hub.directory import ModelRoute
-from partstream.hub.routing.listing import is_routed, routed_information
+from partstream.hub.routing import is_routed, routed_information
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 ROUTE = ModelRoute("big")

@@ -10,9 +10,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.hub.directory import ModelRoute, Route
-from partstream.hub.routing.circuit import CircuitState
-from partstream.hub.routing.listing import is_behind_a_route
-from partstream.hub.routing.provider import ROUTES, RoutedProvider
+from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from partstream.hub.directory import Route
-from partstream.hub.routing.failures import Blame
-from partstream.hub.routing.selection import Circuits, Selection
+from partstream.hub.routing import Blame, Circuits, Selection
 
 WEST, EAST, NORTH = Route("west", "m"), Route("east", "m"), Route("north", "m")
 DOWN, GONE = Blame(is_of_upstream=True), Blame(is_of_upstream=True, pause=60.0)
