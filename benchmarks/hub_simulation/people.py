@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.hub.budgets.needs import Need
+from partstream.hub.amounts import Need
 from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 
 if TYPE_CHECKING:

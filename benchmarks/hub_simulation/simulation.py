@@ -14,8 +14,8 @@ from benchmarks.hub_simulation.events import Events
 from benchmarks.hub_simulation.people import Population, prompt_of
 from benchmarks.hub_simulation.truth import Truth
 from benchmarks.hub_simulation.workers import Clock, Disk, Worker
+from partstream.hub.amounts import BudgetSpentError
 from partstream.hub.budgets.asking import BudgetGrant
-from partstream.hub.budgets.errors import BudgetSpentError
 from partstream.hub.budgets.settings import WorkerSettings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.hub.budgets.needs import Need
+    from partstream.hub.amounts import Need
     from partstream.hub.directory import BudgetRule
 
 __all__ = ["Truth", "Wait"]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.hub.amounts import Need
 from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.keeper import BudgetManager
-from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.operations import TakeLease, Tools
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.budgets.sizes import SHARES, spare_size

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hub.stores import HubDatabase
-from partstream.hub.budgets.windows import span_at
+from partstream.hub.amounts import span_at
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream.hub.store.values import LeaseAsk
 

@@ -10,7 +10,7 @@ from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.hub_tables import show_table
 from partstream.cli.hub_times import time_text
 from partstream.codec.json_codec import dumps, loads
-from partstream.hub.budgets.amounts import amount_text
+from partstream.hub.amounts import amount_text
 from partstream.hub.directory import BudgetUnit
 
 if TYPE_CHECKING:

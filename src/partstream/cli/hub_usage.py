@@ -12,7 +12,7 @@ from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.hub_tables import show_table
 from partstream.cli.page_files import put_page
 from partstream.codec.json_codec import dumps
-from partstream.hub.budgets.amounts import amount_text
+from partstream.hub.amounts import amount_text
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.overview import OWNER, overview, reader_of
 from partstream.hub.page.assembly import file_html

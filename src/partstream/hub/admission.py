@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.codec.json_codec import dumps
-from partstream.hub.budgets.amounts import amount_text
-from partstream.hub.budgets.errors import BudgetError, BudgetsUnreachableError, JournalError
+from partstream.hub.amounts import BudgetError, BudgetsUnreachableError, JournalError, amount_text
 from partstream.hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream.hub.pricing import (
     AnswerMeter,
@@ -37,7 +36,7 @@ from partstream.tokens import Counters, MessageCounter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.hub.budgets.errors import BudgetSpentError
+    from partstream.hub.amounts import BudgetSpentError
     from partstream.hub.budgets.reservation import Reservation
     from partstream.hub.directory import BudgetRule, Directory, RateLimits
     from partstream.hub.hub import DirectoryCaller, Hub

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
+from partstream.hub.amounts import amount_text
 from partstream.hub.authentication import is_valid
-from partstream.hub.budgets.amounts import amount_text
 from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
 
 if TYPE_CHECKING:

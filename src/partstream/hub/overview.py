@@ -8,8 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.budgets.amounts import amount_text
-from partstream.hub.budgets.windows import span_at
+from partstream.hub.amounts import amount_text, span_at
 from partstream.hub.directory import BudgetUnit, Directory, OwnerKind
 from partstream.hub.page.view import BudgetState, ChangeRow, DatabaseState, HubView, Reader, WorkerState
 from partstream.hub.usage import GroupBy, days_until

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.hub.budgets.amounts import nanodollars
-from partstream.hub.budgets.needs import Need
+from partstream.hub.amounts import Need, nanodollars
 from partstream.hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 from partstream.kept_answer import thinking_text
 from partstream.numbers import MOST_DOLLARS, as_amount, as_count

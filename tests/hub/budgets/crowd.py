@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from partstream.hub.budgets.errors import BudgetError, BudgetSpentError
-from partstream.hub.budgets.needs import Need
+from partstream.hub.amounts import BudgetError, BudgetSpentError, Need
 from partstream.hub.budgets.reservation import Reservation
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.budgets.worker import HubWorker

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from hub.budgets.crowd import QUICK, TEAM, row
-from partstream.hub.budgets.needs import Need
+from partstream.hub.amounts import Need
 from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.store.opening import opened_store
 

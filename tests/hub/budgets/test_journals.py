@@ -13,10 +13,9 @@ import pytest
 from hub.budgets import journal_process
 from hub.budgets.crowd import TEAM, abandon, new_worker, row
 from hub.stores import HubDatabase
+from partstream.hub.amounts import BudgetsUnreachableError, JournalError, Need, ReservationEndedError
 from partstream.hub.budgets import journal as journal_module
-from partstream.hub.budgets.errors import BudgetsUnreachableError, JournalError, ReservationEndedError
 from partstream.hub.budgets.journal_folder import JournalFolder
-from partstream.hub.budgets.needs import Need
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Window

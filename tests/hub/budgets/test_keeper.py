@@ -9,7 +9,7 @@ import pytest
 
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
-from partstream.hub.budgets.errors import BudgetSpentError, BudgetsUnreachableError
+from partstream.hub.amounts import BudgetSpentError, BudgetsUnreachableError
 from partstream.hub.directory import BudgetRule, Period
 from partstream.hub.store.values import Window
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
 from partstream.arguments import InvalidArgumentError
-from partstream.hub.budgets.errors import BudgetsUnreachableError
+from partstream.hub.amounts import BudgetsUnreachableError
 from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.budgets.sizes import SHARES, is_low, lease_size
 

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.hub.budgets.errors import BudgetError, BudgetSpentError, BudgetsUnreachableError
+from partstream.hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError
 from partstream.hub.store.values import SCARCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
+    from partstream.hub.amounts import Need
     from partstream.hub.budgets.book import WindowLease
-    from partstream.hub.budgets.needs import Need
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import LeaseGrant, Window
 

@@ -14,7 +14,7 @@ from partstream.hub.budgets.sizes import is_low
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.hub.budgets.needs import Need
+    from partstream.hub.amounts import Need
     from partstream.hub.budgets.settings import WorkerSettings
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import Lease, Window

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.hub.budgets.errors import JournalError, UnreadableRowError
+from partstream.hub.amounts import JournalError, UnreadableRowError
 from partstream.hub.store.values import AnswerContent, Charge, LedgerRow
 from partstream.write_ahead_log import closed_on_error
 

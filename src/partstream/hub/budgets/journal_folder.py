@@ -10,7 +10,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from partstream.hub.budgets.errors import JournalError, UnreadableRowError
+from partstream.hub.amounts import JournalError, UnreadableRowError
 from partstream.hub.budgets.file_lock import FileLock
 from partstream.hub.budgets.journal import Journal
 from partstream.hub.budgets.operations import uploaded

@@ -37,9 +37,9 @@ from partstream.hub.budgets.waiting import WaitingAnswers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from partstream.hub.amounts import Need
     from partstream.hub.budgets.asking import BudgetGrant, Outcome
     from partstream.hub.budgets.book import LeaseTable
-    from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.operations import Operation, Uploaded
     from partstream.hub.budgets.settings import WorkerSettings
     from partstream.hub.directory import BudgetRule, Directory

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from partstream.hub.budgets.errors import ReservationEndedError
+from partstream.hub.amounts import ReservationEndedError
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.store.values import Charge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream.hub.budgets.needs import Need
+    from partstream.hub.amounts import Need
     from partstream.hub.directory import BudgetRule
     from partstream.hub.store.values import AnswerContent, LedgerRow
 

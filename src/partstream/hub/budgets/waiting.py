@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from partstream.hub.budgets.errors import BudgetsUnreachableError
+from partstream.hub.amounts import BudgetsUnreachableError
 from partstream.hub.store.values import SCARCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from partstream.hub.amounts import Need
     from partstream.hub.budgets.asking import BudgetRequest, Outcome, WindowView
     from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
-    from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.settings import WorkerSettings
 
 __all__ = ["WaitingAnswers"]

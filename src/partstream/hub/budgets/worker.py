@@ -21,8 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.events import EventEmitter
+from partstream.hub.amounts import BudgetsUnreachableError, JournalError
 from partstream.hub.budgets.asking import BudgetGrant
-from partstream.hub.budgets.errors import BudgetsUnreachableError, JournalError
 from partstream.hub.budgets.journal_folder import JournalAdopter, JournalFolder
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import Heartbeat, ReadDirectory, Tools, Upload
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.events import Disposable
+    from partstream.hub.amounts import Need
     from partstream.hub.budgets.asking import Outcome
     from partstream.hub.budgets.journal import Journal
     from partstream.hub.budgets.journal_folder import OwnedJournal
-    from partstream.hub.budgets.needs import Need
     from partstream.hub.budgets.operations import Operation
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.store.store import HubStore

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from partstream.errors import UnexpectedValueError
-from partstream.hub.budgets.amounts import budget_text, nanodollars, parsed_budget
+from partstream.hub.amounts import budget_text, nanodollars, parsed_budget
 from partstream.hub.configuration.document import Section
 from partstream.hub.configuration.faults import FaultError
 from partstream.hub.directory import MOST_AMOUNT, AuditLevel, check_model_name, check_name

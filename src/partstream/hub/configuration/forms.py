@@ -6,7 +6,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.budgets.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
+from partstream.hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream.hub.configuration.document import Entry, EntryId, HubDocument, Section
 from partstream.hub.configuration.fields import FIELDS
 from partstream.hub.configuration.plan import StepKind

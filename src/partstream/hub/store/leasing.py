@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.budgets.windows import span_at
+from partstream.hub.amounts import span_at
 from partstream.hub.store.engine import Query, places
 from partstream.hub.store.values import SCARCE_SECONDS, GivenBack, Lease, LeaseGrant, Window
 
