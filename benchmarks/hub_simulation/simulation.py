@@ -15,8 +15,7 @@ from benchmarks.hub_simulation.people import Population, prompt_of
 from benchmarks.hub_simulation.truth import Truth
 from benchmarks.hub_simulation.workers import Clock, Disk, Worker
 from partstream.hub.amounts import BudgetSpentError
-from partstream.hub.budgets.asking import BudgetGrant
-from partstream.hub.budgets.settings import WorkerSettings
+from partstream.hub.leases import BudgetGrant, WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.hub_simulation.people import Prompt
     from benchmarks.hub_simulation.scenario import Burst, Crash, Scenario
     from benchmarks.hub_simulation.truth import Wait
-    from partstream.hub.budgets.asking import Outcome
+    from partstream.hub.leases import Outcome
 
 __all__ = ["Tally", "simulated"]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.hub.app import hub_app
 from partstream.hub.authentication import NewKey, new_key
-from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.directory import (
     BudgetRule,
     BudgetUnit,
@@ -23,6 +22,7 @@ from partstream.hub.directory import (
     Team,
 )
 from partstream.hub.hub import HubSettings
+from partstream.hub.leases import WorkerSettings
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from partstream.hub.administration import Administration
 from partstream.hub.app import hub_app
-from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
 from partstream.hub.hub import HubSettings
+from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.opening import opened_store
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import listening_sockets

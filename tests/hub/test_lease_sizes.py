@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.hub.amounts import Need
-from partstream.hub.budgets.asking import BudgetGrant
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import TakeLease, Tools
-from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.budgets.sizes import SHARES, spare_size
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.hub.leases import SHARES, BudgetGrant, WorkerSettings, spare_size
 from partstream.hub.store.opening import opened_store
 
 AMOUNT = st.integers(0, 10**18)

@@ -10,8 +10,8 @@ import pytest
 from hub.stores import HubDatabase
 from partstream import Usage
 from partstream.hub.app import hub_app
-from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.hub import HubSettings
+from partstream.hub.leases import WorkerSettings
 from partstream.hub.shared_counts import SharedCounts, UseStore
 from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.store import HubStore

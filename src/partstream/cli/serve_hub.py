@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 import click
 
 from partstream.cli.serve_options import option_of, variable_of
-from partstream.hub.budgets.settings import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
+from partstream.hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

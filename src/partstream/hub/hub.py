@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.arguments import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
 from partstream.hub.authentication import is_valid
-from partstream.hub.budgets.settings import WorkerSettings
 from partstream.hub.directory import may_use
+from partstream.hub.leases import WorkerSettings
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.settings import ServingSettings

@@ -16,7 +16,7 @@ from hub.stores import HubDatabase
 from partstream.hub.amounts import BudgetsUnreachableError, JournalError, Need, ReservationEndedError
 from partstream.hub.budgets import journal as journal_module
 from partstream.hub.budgets.journal_folder import JournalFolder
-from partstream.hub.budgets.settings import WorkerSettings
+from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Window
 

@@ -11,8 +11,7 @@ from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
 from partstream.arguments import InvalidArgumentError
 from partstream.hub.amounts import BudgetsUnreachableError
-from partstream.hub.budgets.settings import WorkerSettings
-from partstream.hub.budgets.sizes import SHARES, is_low, lease_size
+from partstream.hub.leases import SHARES, WorkerSettings, is_low, lease_size
 
 PLENTY = replace(TEAM, limit=1_000_000)
 EVERY = 10.0

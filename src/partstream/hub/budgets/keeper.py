@@ -16,9 +16,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.budgets.asking import BudgetRequest
-from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
-from partstream.hub.budgets.leasing import lease_asks
 from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.budgets.operations import (
     Adopt,
@@ -33,16 +30,15 @@ from partstream.hub.budgets.operations import (
     Upload,
 )
 from partstream.hub.budgets.waiting import WaitingAnswers
+from partstream.hub.leases import BudgetRequest, DatabaseClock, WindowLeases, lease_asks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.hub.amounts import Need
-    from partstream.hub.budgets.asking import BudgetGrant, Outcome
-    from partstream.hub.budgets.book import LeaseTable
     from partstream.hub.budgets.operations import Operation, Uploaded
-    from partstream.hub.budgets.settings import WorkerSettings
     from partstream.hub.directory import BudgetRule, Directory
+    from partstream.hub.leases import BudgetGrant, LeaseTable, Outcome, WorkerSettings
     from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseGrant, Window
 
 __all__ = ["BudgetManager"]

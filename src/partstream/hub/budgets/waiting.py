@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from partstream.hub.amounts import Need
-    from partstream.hub.budgets.asking import BudgetRequest, Outcome, WindowView
-    from partstream.hub.budgets.holdings import DatabaseClock, WindowLeases
-    from partstream.hub.budgets.settings import WorkerSettings
+    from partstream.hub.leases import BudgetRequest, DatabaseClock, Outcome, WindowLeases, WindowView, WorkerSettings
 
 __all__ = ["WaitingAnswers"]
 
