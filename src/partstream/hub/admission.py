@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.hub.amounts import BudgetSpentError
-    from partstream.hub.budgets.reservation import Reservation
     from partstream.hub.directory import BudgetRule, Directory, RateLimits
     from partstream.hub.hub import DirectoryCaller, Hub
     from partstream.hub.policy import HubPolicy
     from partstream.hub.pricing import ChargedPrice, Taken
+    from partstream.hub.reservations import Reservation
     from partstream.hub.store.values import Window
     from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest

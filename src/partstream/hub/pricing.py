@@ -27,8 +27,8 @@ from partstream.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from partstream.hub.budgets.reservation import Reservation
     from partstream.hub.directory import BudgetRule, Directory
+    from partstream.hub.reservations import Reservation
     from partstream.outputs import InboundRequest
     from partstream.parts import MessagePart, ResponsePart
     from partstream.serving.admission import EndedAnswer

@@ -29,8 +29,8 @@ from partstream.hub.budgets.operations import (
     TakeLease,
     Upload,
 )
-from partstream.hub.budgets.waiting import WaitingAnswers
 from partstream.hub.leases import BudgetRequest, DatabaseClock, WindowLeases, lease_asks
+from partstream.hub.reservations import WaitingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -25,8 +25,8 @@ from partstream.hub.amounts import BudgetsUnreachableError, JournalError
 from partstream.hub.budgets.journal_folder import JournalAdopter, JournalFolder
 from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.budgets.operations import Heartbeat, ReadDirectory, Tools, Upload
-from partstream.hub.budgets.reservation import Reservation
 from partstream.hub.leases import BudgetGrant, WorkerSettings
+from partstream.hub.reservations import Reservation
 from partstream.hub.store.errors import HubStoreUnusableError, StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
