@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from partstream.hub.budgets.journal import JournalRow
 from partstream.hub.budgets.keeper import BudgetManager
-from partstream.hub.budgets.operations import Tools, uploaded
+from partstream.hub.journal import JournalRow, Tools, uploaded
 from partstream.hub.leases import BudgetGrant
 from partstream.hub.store.values import Charge, LedgerRow
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.hub_simulation.events import Events
     from benchmarks.hub_simulation.people import Prompt
     from benchmarks.hub_simulation.truth import Truth
-    from partstream.hub.budgets.operations import Operation
+    from partstream.hub.journal import Operation
     from partstream.hub.leases import BudgetRequest, Outcome, WorkerSettings
     from partstream.hub.store.store import HubStore
 

@@ -13,9 +13,9 @@ import pytest
 from hub.budgets import journal_process
 from hub.budgets.crowd import TEAM, abandon, new_worker, row
 from hub.stores import HubDatabase
+from partstream.hub import journal as journal_module
 from partstream.hub.amounts import BudgetsUnreachableError, JournalError, Need, ReservationEndedError
-from partstream.hub.budgets import journal as journal_module
-from partstream.hub.budgets.journal_folder import JournalFolder
+from partstream.hub.journal import JournalFolder
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Window

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from partstream.hub.amounts import Need
-from partstream.hub.budgets.journal import Journal
 from partstream.hub.budgets.keeper import BudgetManager
-from partstream.hub.budgets.operations import Adopt, Leave, Operation, Tools, Upload, uploaded
 from partstream.hub.directory import BudgetRule, Person, Put, Team
+from partstream.hub.journal import Adopt, Journal, Leave, Operation, Tools, Upload, uploaded
 from partstream.hub.leases import BudgetGrant, Outcome, WorkerSettings
 from partstream.hub.store.sqlite import SqliteEngine
 from partstream.hub.store.store import HubStore

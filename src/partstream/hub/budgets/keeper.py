@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.hub.budgets.liveness import Liveness
-from partstream.hub.budgets.operations import (
+from partstream.hub.journal import (
     Adopt,
     ExpireLease,
     Heartbeat,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.hub.amounts import Need
-    from partstream.hub.budgets.operations import Operation, Uploaded
     from partstream.hub.directory import BudgetRule, Directory
+    from partstream.hub.journal import Operation, Uploaded
     from partstream.hub.leases import BudgetGrant, LeaseTable, Outcome, WorkerSettings
     from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseGrant, Window
 

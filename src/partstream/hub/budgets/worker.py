@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.events import EventEmitter
 from partstream.hub.amounts import BudgetsUnreachableError, JournalError
-from partstream.hub.budgets.journal_folder import JournalAdopter, JournalFolder
 from partstream.hub.budgets.keeper import BudgetManager
-from partstream.hub.budgets.operations import Heartbeat, ReadDirectory, Tools, Upload
+from partstream.hub.journal import Heartbeat, JournalAdopter, JournalFolder, ReadDirectory, Tools, Upload
 from partstream.hub.leases import BudgetGrant, WorkerSettings
 from partstream.hub.reservations import Reservation
 from partstream.hub.store.errors import HubStoreUnusableError, StoreError, StoreUnreachableError
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
 
     from partstream.events import Disposable
     from partstream.hub.amounts import Need
-    from partstream.hub.budgets.journal import Journal
-    from partstream.hub.budgets.journal_folder import OwnedJournal
-    from partstream.hub.budgets.operations import Operation
     from partstream.hub.directory import BudgetRule, Directory
+    from partstream.hub.journal import Journal, Operation, OwnedJournal
     from partstream.hub.leases import Outcome
     from partstream.hub.store.store import HubStore
     from partstream.hub.store.values import AnswerContent, LedgerRow
