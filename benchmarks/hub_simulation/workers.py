@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.journal import JournalRow, Tools, uploaded
 from partstream.hub.leases import BudgetGrant
 from partstream.hub.store.values import Charge, LedgerRow
+from partstream.hub.worker import BudgetManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.hub.amounts import Need
-from partstream.hub.budgets.keeper import BudgetManager
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream.hub.journal import TakeLease, Tools
 from partstream.hub.leases import SHARES, BudgetGrant, WorkerSettings, spare_size
 from partstream.hub.store.opening import opened_store
+from partstream.hub.worker import BudgetManager
 
 AMOUNT = st.integers(0, 10**18)
 

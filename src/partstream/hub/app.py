@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.arguments import refuse
 from partstream.hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream.hub.authentication import HubAuthenticator, code_digest, new_key
-from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.directory import Owner, OwnerKind, Policy, RateLimits
 from partstream.hub.hub import Hub, HubLife, HubSettings
 from partstream.hub.page.routes import HubPage
@@ -19,6 +18,7 @@ from partstream.hub.policy import HubPolicy, loaded_policy
 from partstream.hub.routing import ROUTES, RoutedProvider
 from partstream.hub.shared_counts import SharedCounts
 from partstream.hub.store.errors import StoreError, StoreUnreachableError
+from partstream.hub.worker import HubWorker
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.app import ServingApp, named_providers

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.hub.authentication import HubCaller
-    from partstream.hub.budgets.worker import HubWorker
     from partstream.hub.directory import Directory, Key, Person
+    from partstream.hub.worker import HubWorker
     from partstream.serving.authentication import Caller
 
 

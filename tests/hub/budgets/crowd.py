@@ -9,12 +9,12 @@ from itertools import count
 from pathlib import Path
 
 from partstream.hub.amounts import BudgetError, BudgetSpentError, Need
-from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.reservations import Reservation
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import LedgerRow
+from partstream.hub.worker import HubWorker
 
 QUICK = WorkerSettings(
     heartbeat_seconds=0.05,

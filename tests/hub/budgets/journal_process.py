@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hub.budgets.crowd import QUICK, TEAM, row
 from partstream.hub.amounts import Need
-from partstream.hub.budgets.worker import HubWorker
 from partstream.hub.store.opening import opened_store
+from partstream.hub.worker import HubWorker
 
 
 async def main(database: str, folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from partstream.hub.budgets.liveness import Liveness
 from partstream.hub.store.values import WorkerState
+from partstream.hub.worker import Liveness
 
 
 def seen(liveness: Liveness, now: float, **counters: int) -> None:
