@@ -14,16 +14,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from partstream.hub.store.engine import Access
-from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.sqlite import SqliteEngine
 from partstream.hub.store.store import HubStore
+from partstream.hub.store.values import Access, StoreUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchmarks.hub_simulation.events import Events
-    from partstream.hub.store.engine import Query, Transaction
+    from partstream.hub.store.values import Query, Transaction
 
 __all__ = ["DatabaseModel", "DatabaseUse", "SimulatedDatabase"]
 

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from servers.postgres import NoPostgresError, PostgresServer, shared_server
 
-from partstream.hub.store.engine import Engine
 from partstream.hub.store.opening import opened_engine
 from partstream.hub.store.store import HubStore
+from partstream.hub.store.values import Engine
 
 KINDS = ("sqlite", "postgres")
 

@@ -6,8 +6,8 @@ from partstream.hub.administration import Administration
 from partstream.hub.authentication import code_digest
 from partstream.hub.configuration import EntryId, Section, document_of, read_hub_file
 from partstream.hub.directory import Owner, OwnerKind
-from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError
 from partstream.hub.store.store import HubStore
+from partstream.hub.store.values import DirectoryChangedError, DirectoryConflictError
 
 FILE = """
 [teams.lab]

@@ -27,9 +27,17 @@ from partstream.hub.directory import (
     Route,
     Team,
 )
-from partstream.hub.store.errors import DirectoryChangedError, DirectoryConflictError, HubStoreUnusableError
 from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import AnswerContent, Charge, JoinCode, LeaseAsk, LedgerRow
+from partstream.hub.store.values import (
+    AnswerContent,
+    Charge,
+    DirectoryChangedError,
+    DirectoryConflictError,
+    HubStoreUnusableError,
+    JoinCode,
+    LeaseAsk,
+    LedgerRow,
+)
 
 TEAM = Team("core", ("gpt-*", "claude-4"), RateLimits(60, 100_000, 5), Policy(AuditLevel.CONTENT, 7))
 ANA = Person("ana", "core", is_admin=True, models=(), rates=RateLimits(concurrent_answers=2))

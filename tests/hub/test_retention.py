@@ -7,9 +7,8 @@ import pytest
 from hub.stores import HubDatabase
 from partstream.hub.app import Retention, forget_old
 from partstream.hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
-from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import AnswerContent, LedgerRow
+from partstream.hub.store.values import AnswerContent, LedgerRow, StoreUnreachableError
 
 DAY = 86_400.0
 NOW = 1_700_000_000.0

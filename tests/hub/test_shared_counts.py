@@ -13,9 +13,8 @@ from partstream.hub.app import hub_app
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.shared_counts import SharedCounts, UseStore
-from partstream.hub.store.errors import StoreUnreachableError
 from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import LearnedRow
+from partstream.hub.store.values import LearnedRow, StoreUnreachableError
 from partstream.serving.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.calibration import Sample

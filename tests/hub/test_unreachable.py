@@ -14,9 +14,15 @@ from servers.postgres import PostgresServer
 
 from hub.stores import HubDatabase
 from hub.test_leases import RULE, row
-from partstream.hub.store.errors import DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import Charge, Lease, LeaseAsk
+from partstream.hub.store.values import (
+    Charge,
+    DriverMissingError,
+    HubStoreUnusableError,
+    Lease,
+    LeaseAsk,
+    StoreUnreachableError,
+)
 
 SECRET = "correct-horse-battery"  # noqa: S105
 

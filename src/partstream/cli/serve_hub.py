@@ -133,8 +133,8 @@ class OpenHub:
             CallerError: The database cannot be used.
         """
         from partstream.hub.location import database_address, shown_address, tables_version  # noqa: PLC0415
-        from partstream.hub.store.errors import StoreUnreachableError  # noqa: PLC0415
         from partstream.hub.store.opening import opened_store  # noqa: PLC0415
+        from partstream.hub.store.values import StoreUnreachableError  # noqa: PLC0415
 
         address = database_address(os.environ)
         opened = cls(

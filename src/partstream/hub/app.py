@@ -17,7 +17,7 @@ from partstream.hub.page.routes import HubPage
 from partstream.hub.policy import HubPolicy, loaded_policy
 from partstream.hub.routing import ROUTES, RoutedProvider
 from partstream.hub.shared_counts import SharedCounts
-from partstream.hub.store.errors import StoreError, StoreUnreachableError
+from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.worker import HubWorker
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from partstream.arguments import Expectation, check_fields, refuse
 from partstream.codec.json_codec import dumps, loads
-from partstream.hub.store.errors import DirectoryConflictError
+from partstream.hub.store.values import DirectoryConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

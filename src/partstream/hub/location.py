@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.hub.store.errors import HubStoreUnusableError
 from partstream.hub.store.opening import is_postgres
+from partstream.hub.store.values import HubStoreUnusableError
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:

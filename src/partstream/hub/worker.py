@@ -51,7 +51,7 @@ from partstream.hub.journal import (
 )
 from partstream.hub.leases import BudgetGrant, BudgetRequest, DatabaseClock, WindowLeases, WorkerSettings, lease_asks
 from partstream.hub.reservations import Reservation, WaitingAnswers
-from partstream.hub.store.errors import HubStoreUnusableError, StoreError, StoreUnreachableError
+from partstream.hub.store.values import HubStoreUnusableError, StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 from partstream.hub.overview import overview, reader_of
 from partstream.hub.page.assembly import PERIODS, content_html, frame_html
 from partstream.hub.page.join import join_html
-from partstream.hub.store.errors import StoreError, StoreUnreachableError
+from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError

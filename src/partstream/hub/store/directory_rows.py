@@ -25,16 +25,14 @@ from partstream.hub.directory import (
     route_text,
     team_text,
 )
-from partstream.hub.store.errors import DirectoryChangedError
 from partstream.hub.store.leasing import locked_windows
-from partstream.hub.store.texts import name_text
-from partstream.hub.store.values import Change, DirectoryRecord
+from partstream.hub.store.values import Change, DirectoryChangedError, DirectoryRecord, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from partstream.hub.directory import DirectoryChange
-    from partstream.hub.store.engine import Transaction
+    from partstream.hub.store.values import Transaction
 
 __all__ = ["change_directory", "read_directory", "read_records", "version_of"]
 

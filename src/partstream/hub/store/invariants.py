@@ -10,7 +10,7 @@ from partstream.codec.json_codec import loads
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.hub.store.engine import Transaction
+    from partstream.hub.store.values import Transaction
 
 __all__ = ["BrokenInvariant", "broken_invariants"]
 

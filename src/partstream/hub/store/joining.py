@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 from partstream.codec.json_codec import dumps, loads
 from partstream.hub.directory import Key, Put
 from partstream.hub.store.directory_rows import change_directory
-from partstream.hub.store.errors import DirectoryConflictError
+from partstream.hub.store.values import DirectoryConflictError
 
 if TYPE_CHECKING:
-    from partstream.hub.store.engine import Transaction
-    from partstream.hub.store.values import JoinCode
+    from partstream.hub.store.values import JoinCode, Transaction
 
 __all__ = ["add_join_code", "join"]
 

@@ -13,7 +13,7 @@ from partstream.hub.store.values import LearnedBatch, LearnedRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.hub.store.engine import Transaction
+    from partstream.hub.store.values import Transaction
 
 __all__ = ["SERIES", "SERIES_LENGTH", "exchange_learned"]
 

@@ -10,15 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.hub.amounts import span_at
-from partstream.hub.store.engine import Query, places
-from partstream.hub.store.values import SCARCE_SECONDS, GivenBack, Lease, LeaseGrant, Window
+from partstream.hub.store.values import SCARCE_SECONDS, GivenBack, Lease, LeaseGrant, Query, Window, places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from partstream.hub.directory import BudgetRule
-    from partstream.hub.store.engine import Transaction
-    from partstream.hub.store.values import AnswerPart, LeaseAsk
+    from partstream.hub.store.values import AnswerPart, LeaseAsk, Transaction
 
 __all__ = [
     "ask_recall",

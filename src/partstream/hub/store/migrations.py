@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.hub.store.errors import HubStoreUnusableError
 from partstream.hub.store.schema import VERSIONS
+from partstream.hub.store.values import HubStoreUnusableError
 
 if TYPE_CHECKING:
-    from partstream.hub.store.engine import Engine, Transaction
+    from partstream.hub.store.values import Engine, Transaction
 
 __all__ = ["migrated"]
 

@@ -12,7 +12,7 @@ from partstream.hub.store.store import HubStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.hub.store.engine import Engine
+    from partstream.hub.store.values import Engine
 
 __all__ = ["is_postgres", "opened_engine", "opened_store"]
 

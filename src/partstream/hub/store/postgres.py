@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps
 from partstream.hub.store.connection_faults import fault_of_connecting
-from partstream.hub.store.engine import Access
-from partstream.hub.store.errors import DriverMissingError, HubStoreUnusableError, StoreUnreachableError
+from partstream.hub.store.values import Access, DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 
 try:
     import psycopg
@@ -24,7 +23,7 @@ from psycopg import conninfo, errors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.hub.store.engine import Query, Transaction
+    from partstream.hub.store.values import Query, Transaction
 
 __all__ = ["PostgresEngine"]
 
@@ -62,7 +61,7 @@ _UNUSABLE: Final = (errors.InsufficientPrivilege, errors.InvalidCatalogName, err
 
 
 class PostgresEngine:
-    """A database of Postgres; see :class:`partstream.hub.store.engine.Engine`.
+    """A database of Postgres; see :class:`partstream.hub.store.values.Engine`.
 
     Args:
         address: `postgresql://USER:PASSWORD@HOST/DATABASE`, with the parameters of libpq.

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.json_codec import dumps
 from partstream.hub.directory import MOST_AMOUNT
 from partstream.hub.store.leasing import leases_of, locked_windows, write_lease, write_window
-from partstream.hub.store.texts import content_text, name_text
-from partstream.hub.store.values import Lease, Settled
+from partstream.hub.store.values import Lease, Settled, content_text, name_text
 from partstream.numbers import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hub.store.engine import Transaction
-    from partstream.hub.store.values import AnswerContent, LedgerRow, Window
+    from partstream.hub.store.values import AnswerContent, LedgerRow, Transaction, Window
 
 __all__ = ["forfeit", "leave", "settle", "take_back"]
 

@@ -13,15 +13,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.hub.store.engine import Access, places
-from partstream.hub.store.errors import HubStoreUnusableError, StoreUnreachableError
+from partstream.hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, places
 from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.hub.store.engine import Query, Transaction
+    from partstream.hub.store.values import Query, Transaction
 
 __all__ = ["SqliteEngine"]
 
@@ -52,7 +51,7 @@ _WORDS: Final = {
 
 
 class SqliteEngine:
-    """A file of SQLite; see :class:`partstream.hub.store.engine.Engine`.
+    """A file of SQLite; see :class:`partstream.hub.store.values.Engine`.
 
     Args:
         path: The file, made for its user alone when it is first used; None for one in memory.

@@ -11,21 +11,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.store import directory_rows, joining, learned, leasing, settling, workers
-from partstream.hub.store.engine import Access, places
 from partstream.hub.store.invariants import broken_invariants
 from partstream.hub.store.migrations import migrated
-from partstream.hub.store.values import AnswerContent
+from partstream.hub.store.values import (
+    Access,
+    AnswerContent,
+    directory_rows,
+    joining,
+    learned,
+    leasing,
+    places,
+    settling,
+    workers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from partstream.hub.directory import BudgetRule, Directory, DirectoryChange, Key
-    from partstream.hub.store.engine import Engine, Transaction
     from partstream.hub.store.invariants import BrokenInvariant
     from partstream.hub.store.values import (
         Change,
         DirectoryRecord,
+        Engine,
         GivenBack,
         HeartbeatResult,
         JoinCode,
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
         LeaseGrant,
         LedgerRow,
         Settled,
+        Transaction,
         Window,
     )
 
@@ -56,7 +65,7 @@ _FORGET_OF_OTHERS: Final = (
 class HubStore:
     """The database of a hub. Used by one thread at a time.
 
-    Every method may raise :class:`~partstream.hub.store.errors.StoreUnreachableError`; the next call connects again.
+    Every method may raise :class:`~partstream.hub.store.values.StoreUnreachableError`; the next call connects again.
 
     Args:
         engine: SQLite or Postgres.

@@ -1,38 +1,24 @@
-"""What goes into the database of a hub and comes out of it, beside the directory: windows, leases, ledger rows.
-
-Amounts are whole: nanodollars in a window of money, tokens in a window of tokens. Times are seconds since 1970.
-"""
+"""The database of a hub, SQLite or Postgres: one interface, one set of statements, the same tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+
+from partstream.errors import CallerError, PartstreamError
+from partstream.extras import to_install
+from partstream.numbers import storable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = [
-    "SCARCE_SECONDS",
-    "AnswerContent",
-    "AnswerPart",
-    "Change",
-    "Charge",
-    "DirectoryRecord",
-    "GivenBack",
-    "HeartbeatResult",
-    "JoinCode",
-    "LearnedBatch",
-    "LearnedRow",
-    "Lease",
-    "LeaseAsk",
-    "LeaseGrant",
-    "LedgerRow",
-    "Settled",
-    "Window",
-    "WorkerState",
-]
 
+# ---- values ----
+# What goes into the database of a hub and comes out of it, beside the directory: windows, leases, ledger rows.
+#
+# Amounts are whole: nanodollars in a window of money, tokens in a window of tokens. Times are seconds since 1970.
 
 SCARCE_SECONDS: Final = 5.0
 """For how long after a recall nobody leases more than answers need, nor keeps what they leave."""
@@ -384,3 +370,215 @@ class Change(NamedTuple):
 
     version: int
     records: tuple[DirectoryRecord, ...]
+
+
+# ---- errors ----
+# What can be wrong with the database of a hub. No error holds an address with a password, a statement or a value.
+
+
+class StoreError(PartstreamError):
+    """The database of a hub could not do what it was asked."""
+
+
+class StoreUnreachableError(StoreError):
+    """The database cannot be reached now; what was asked may or may not have been done. Ask again later.
+
+    Attributes:
+        reason: Why, in a few words.
+        retry_after: After how many seconds it makes sense to ask again.
+    """
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(f"the hub's database cannot be reached: {reason}; ask again in {retry_after:g} s")
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class HubStoreUnusableError(StoreError, CallerError):
+    """The database is there and cannot be used as it is.
+
+    Attributes:
+        where: The database, without a password.
+        got: What is wrong with it.
+        expected: What it should be.
+    """
+
+    def __init__(self, where: str, got: str, expected: str) -> None:
+        super().__init__(f"{where}: got {got}, expected {expected}")
+        self.where = where
+        self.got = got
+        self.expected = expected
+
+
+class DriverMissingError(StoreError, CallerError):
+    """The package is not installed that speaks to the database."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a hub on Postgres needs one more package: {to_install('postgres')}")
+
+
+class DirectoryConflictError(StoreError, CallerError):
+    """A change does not fit what is there, such as a person of a team that does not exist; nothing was changed.
+
+    Attributes:
+        change: The change, in a few words.
+        reason: Why it does not fit.
+    """
+
+    def __init__(self, change: str, reason: str) -> None:
+        super().__init__(f"{change}: {reason}")
+        self.change = change
+        self.reason = reason
+
+
+class DirectoryChangedError(StoreError):
+    """Somebody else has changed the directory since it was read; nothing was changed.
+
+    Attributes:
+        expected: The version that the changes were made for.
+        version: The version that is there.
+    """
+
+    def __init__(self, expected: int, version: int) -> None:
+        super().__init__(f"the hub has been changed meanwhile: got version {version}, expected {expected}; look again")
+        self.expected = expected
+        self.version = version
+
+
+# ---- texts ----
+# Texts from outside in a form that both databases take.
+
+
+def name_text(text: str) -> str:
+    """The first thousand characters of a name; Postgres has no text with a zero byte, and UTF-8 no half of a pair."""
+    return storable_text(text).replace("\0", "?")
+
+
+def content_text(text: str) -> str:
+    """A whole text."""
+    return text.encode(errors="replace").decode().replace("\0", "?")
+
+
+# ---- engine ----
+# What SQLite and Postgres do differently, behind one interface: transactions, locks, time, types of columns.
+#
+# Statements are written in the words that both share, with `?` for each parameter; no value is ever a part of one.
+
+Result = TypeVar("Result")
+
+
+class Access(Enum):
+    """What a transaction does to the database."""
+
+    READ = auto()
+    """It changes nothing, and sees the database as it is at one moment."""
+    WRITE = auto()
+    """Its effect may be lost if the machine of the database loses its power and all workers with it."""
+    WRITE_DURABLY = auto()
+    """Its effect is on the disk when it is over."""
+
+
+class Query(NamedTuple):
+    """A question to the tables.
+
+    Attributes:
+        statement: The statement, with `?` for each parameter.
+        parameters: The parameters.
+        is_locking: Whether the rows, of one table, are not changed by others before the transaction is over.
+    """
+
+    statement: str
+    parameters: Sequence[object] = ()
+    is_locking: bool = False
+
+
+class Transaction(Protocol):
+    """A transaction that runs."""
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a question, or of a statement with `RETURNING`."""
+        ...
+
+    def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a question about one table, which no other transaction changes before this one is over.
+
+        They are locked in the order of the statement's `ORDER BY`.
+        """
+        ...
+
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+        """The rows of several questions, asked one after the other, in the time of one."""
+        ...
+
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """Runs a statement without rows."""
+        ...
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Runs a statement once for each row of parameters."""
+        ...
+
+    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[object]:
+        """Inserts rows whose first column, which is the table's key, is not there yet.
+
+        Args:
+            table: The table, a name of ours.
+            columns: The columns, names of ours; the first is the key.
+            rows: The values of the columns, in the order of their keys, each key once.
+
+        Returns:
+            The keys that were new.
+        """
+        ...
+
+    def now(self) -> float:
+        """The time of the database at the beginning of the transaction, in seconds since 1970."""
+        ...
+
+
+class Engine(Protocol):
+    """A database.
+
+    Attributes:
+        where: What errors call it; without a password.
+        words: The words that differ in statements that make tables, by their name there.
+    """
+
+    where: str
+    words: Mapping[str, str]
+
+    def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
+        """Runs an action in one transaction, which is committed behind it and taken back if it raises.
+
+        An action may run a second time, if the first did not have any effect.
+
+        Args:
+            action: What is done.
+            access: What it does to the database.
+
+        Raises:
+            StoreUnreachableError: The database cannot be reached, or takes too long.
+            StoreUnusableError: The database is not as it should be.
+        """
+        ...
+
+    def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
+        """Like :meth:`run`, while no other process does so: for the making of tables."""
+        ...
+
+    def table_exists(self, work: Transaction, table: str) -> bool:
+        """Whether there is a table."""
+        ...
+
+    def another(self) -> Engine:
+        """The same database over a connection of its own; one in memory has no other."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection; the next transaction opens it again."""
+        ...
+
+
+def places(count: int) -> str:
+    """Places for parameters: `?, ?, ?`."""
+    return ", ".join("?" * count)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.hub.store.engine import Query
 from partstream.hub.store.leasing import held_by, leases_in, pulse_windows, windows_in
 from partstream.hub.store.settling import take_back
-from partstream.hub.store.values import HeartbeatResult, WorkerState
+from partstream.hub.store.values import HeartbeatResult, Query, WorkerState
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from partstream.hub.store.engine import Transaction
+    from partstream.hub.store.values import Transaction
 
 __all__ = ["heartbeat"]
 
