@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.hub.store.learned import SERIES
+from partstream.hub.store.rows import SERIES
 from partstream.hub.store.values import LearnedRow, StoreError, StoreUnreachableError
 from partstream.numbers import LAST_TIME, MOST_TOKENS, as_amount, as_count
 from partstream.tokens.counting.count import CountSource

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.store.invariants import broken_invariants
 from partstream.hub.store.migrations import migrated
+from partstream.hub.store.rows import broken_invariants
 from partstream.hub.store.values import (
     Access,
     AnswerContent,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from partstream.hub.directory import BudgetRule, Directory, DirectoryChange, Key
-    from partstream.hub.store.invariants import BrokenInvariant
+    from partstream.hub.store.rows import BrokenInvariant
     from partstream.hub.store.values import (
         Change,
         DirectoryRecord,
