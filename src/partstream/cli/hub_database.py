@@ -14,7 +14,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.hub.administration import Administration
 from partstream.hub.location import database_address, shown_address, tables_version
 from partstream.hub.store.opening import opened_store
-from partstream.hub.store.schema import VERSIONS
+from partstream.hub.store.store import VERSIONS
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:

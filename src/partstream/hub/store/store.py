@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hub.store.migrations import migrated
 from partstream.hub.store.rows import broken_invariants
 from partstream.hub.store.values import (
     Access,
     AnswerContent,
+    HubStoreUnusableError,
     directory_rows,
     joining,
     learned,
@@ -47,8 +47,152 @@ if TYPE_CHECKING:
         Window,
     )
 
-__all__ = ["HubStore"]
 
+# ---- schema ----
+# The tables of a hub, version by version: what a new database gets, and what an older one is given in addition.
+#
+# A version is never changed once it was released; a new one is added behind it. `{words}` differ between the
+# databases. `limit` is a word of SQL, so the column is called `budget_limit`.
+
+_FIRST: Final = (
+    "CREATE TABLE hub_directory (version BIGINT NOT NULL)",
+    "INSERT INTO hub_directory (version) VALUES (0)",
+    """CREATE TABLE hub_teams (
+        name TEXT PRIMARY KEY, is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_people (
+        name TEXT PRIMARY KEY, team TEXT REFERENCES hub_teams (name), is_admin BOOLEAN NOT NULL,
+        is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_keys (
+        id TEXT PRIMARY KEY, digest {bytes} NOT NULL, person TEXT NOT NULL REFERENCES hub_people (name),
+        label TEXT NOT NULL, created_at {real} NOT NULL, expires_at {real}, revoked_at {real}, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_budgets (
+        id TEXT PRIMARY KEY, owner_kind TEXT NOT NULL, owner TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
+        budget_limit BIGINT NOT NULL CHECK (budget_limit >= 0), time_zone TEXT NOT NULL
+    )""",
+    "CREATE TABLE hub_models (name TEXT PRIMARY KEY, settings TEXT NOT NULL)",
+    """CREATE TABLE hub_changes (
+        id {counted}, version BIGINT NOT NULL, time {real} NOT NULL, by_whom TEXT NOT NULL, action TEXT NOT NULL,
+        value_before TEXT, value_after TEXT
+    )""",
+    """CREATE TABLE hub_windows (
+        id {counted}, budget TEXT NOT NULL, starts_at {real} NOT NULL, ends_at {real},
+        budget_limit BIGINT NOT NULL, spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0),
+        leased BIGINT NOT NULL DEFAULT 0 CHECK (leased >= 0), overrun BIGINT NOT NULL DEFAULT 0 CHECK (overrun >= 0),
+        recall BIGINT NOT NULL DEFAULT 0, UNIQUE (budget, starts_at)
+    )""",
+    """CREATE TABLE hub_workers (
+        name TEXT PRIMARY KEY, counter BIGINT NOT NULL, started_at {real} NOT NULL, seen_at {real} NOT NULL
+    )""",
+    """CREATE TABLE hub_leases (
+        window_id BIGINT NOT NULL REFERENCES hub_windows (id), worker TEXT NOT NULL,
+        amount BIGINT NOT NULL CHECK (amount >= 0), PRIMARY KEY (window_id, worker)
+    )""",
+    "CREATE INDEX hub_leases_by_worker ON hub_leases (worker)",
+    """CREATE TABLE hub_ledger (
+        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, settled_at {real} NOT NULL, key_id TEXT NOT NULL,
+        person TEXT NOT NULL, team TEXT, model TEXT NOT NULL, provider TEXT NOT NULL, upstream_model TEXT NOT NULL,
+        client TEXT NOT NULL, session TEXT, wire TEXT NOT NULL, input_tokens BIGINT, output_tokens BIGINT,
+        cached_tokens BIGINT, cache_write_tokens BIGINT, reasoning_tokens BIGINT, nanodollars BIGINT,
+        is_estimated BOOLEAN NOT NULL, status BIGINT NOT NULL, outcome TEXT NOT NULL, error TEXT, seconds {real},
+        first_part_after {real}, worker TEXT NOT NULL, charges TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_ledger_by_time ON hub_ledger (time)",
+    "CREATE INDEX hub_ledger_by_person ON hub_ledger (person, time)",
+)
+"""People, budgets and the ledger."""
+
+_SECOND: Final = (
+    "ALTER TABLE hub_directory ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
+    "UPDATE hub_directory SET identity = {chance}",
+    "ALTER TABLE hub_workers ADD COLUMN is_gone BOOLEAN NOT NULL DEFAULT FALSE",
+    "ALTER TABLE hub_leases ADD COLUMN forfeited BIGINT NOT NULL DEFAULT 0 CHECK (forfeited >= 0)",
+    "ALTER TABLE hub_leases ADD COLUMN answered BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE hub_windows ADD COLUMN recalled_at {real} NOT NULL DEFAULT 0",
+    "ALTER TABLE hub_windows ADD COLUMN highest_limit BIGINT NOT NULL DEFAULT 0",
+    (
+        "UPDATE hub_windows SET highest_limit = CASE WHEN spent + leased > budget_limit THEN spent + leased"
+        " ELSE budget_limit END"
+    ),
+    """CREATE TABLE hub_join_codes (
+        digest {bytes} PRIMARY KEY, person TEXT NOT NULL REFERENCES hub_people (name) ON DELETE CASCADE,
+        expires_at {real} NOT NULL, label TEXT NOT NULL, key_expires_at {real},
+        key_models TEXT
+    )""",
+    """CREATE TABLE hub_contents (
+        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, person TEXT NOT NULL, request TEXT NOT NULL,
+        response TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_contents_by_time ON hub_contents (time)",
+)
+"""Workers that are gone, codes to join with, kept requests and answers."""
+
+_THIRD: Final = (
+    "ALTER TABLE hub_ledger ADD COLUMN day BIGINT NOT NULL DEFAULT 0",
+    "UPDATE hub_ledger SET day = {day_of_time}",
+    "CREATE INDEX hub_ledger_by_day ON hub_ledger (day, person)",
+    "CREATE TABLE hub_learned_batch (batch BIGINT NOT NULL)",
+    "INSERT INTO hub_learned_batch (batch) VALUES (0)",
+    """CREATE TABLE hub_learned (
+        key TEXT PRIMARY KEY, kind TEXT NOT NULL, owner TEXT NOT NULL, batch BIGINT NOT NULL, worker TEXT NOT NULL,
+        value TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_learned_by_batch ON hub_learned (batch)",
+    "CREATE INDEX hub_learned_by_owner ON hub_learned (kind, owner, batch)",
+)
+"""The day of an answer, for figures of a month; what the workers learn of tokens."""
+
+VERSIONS: Final = (_FIRST, _SECOND, _THIRD)
+
+
+# ---- migrations ----
+# Makes the tables of a hub, and brings older ones up to date, in one transaction.
+
+_TABLE = "hub_schema"
+
+
+def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
+    """Brings the tables to a version.
+
+    Args:
+        engine: The database.
+        up_to: The version; an older one only for tests of the way from there.
+
+    Returns:
+        The version that they had; 0 if there were none.
+
+    Raises:
+        StoreUnusableError: They are of a newer version.
+    """
+
+    def migrate(work: Transaction) -> int:
+        version = _version(engine, work)
+        if version > len(VERSIONS):
+            raise HubStoreUnusableError(
+                engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
+            )
+        for statements in VERSIONS[version:up_to]:
+            for statement in statements:
+                work.run(statement.format_map(engine.words))
+        if version < up_to:
+            work.run(f"UPDATE {_TABLE} SET version = ?", (up_to,))  # noqa: S608 - a name of our own
+        return version
+
+    return engine.run_alone(migrate)
+
+
+def _version(engine: Engine, work: Transaction) -> int:
+    if not engine.table_exists(work, _TABLE):
+        work.run(f"CREATE TABLE {_TABLE} (version BIGINT NOT NULL)")
+        work.run(f"INSERT INTO {_TABLE} (version) VALUES (0)")  # noqa: S608
+        return 0
+    ((version,),) = work.rows(f"SELECT version FROM {_TABLE}")  # noqa: S608
+    return int(version)
+
+
+# ---- store ----
 
 _CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
 _FORGET: Final = "DELETE FROM hub_contents WHERE time < ? RETURNING answer_id"
