@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
 from partstream.configuration.table import SETTINGS
 from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
-from partstream.hub.location import DATABASE_VARIABLE
+from partstream.hub.store.opening import DATABASE_VARIABLE
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
 from partstream.upstreams.detection.wires import known_wires, probed_wires

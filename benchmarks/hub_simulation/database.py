@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from partstream.hub.store.sqlite import SqliteEngine
+from partstream.hub.store.opening import SqliteEngine
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Access, StoreUnreachableError
 

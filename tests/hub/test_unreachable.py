@@ -132,7 +132,7 @@ def test_a_question_that_takes_too_long_is_given_up(postgres_address: str, monke
 def test_a_file_that_another_process_holds_for_too_long_is_unreachable_and_then_reachable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partstream.hub.store.sqlite._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("partstream.hub.store.opening._BUSY_SECONDS", 0.05)
     database = HubDatabase("sqlite", str(tmp_path / "hub.sqlite3"))
     first, second = database.migrated(), database.store()
 

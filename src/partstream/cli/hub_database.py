@@ -12,8 +12,7 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.hub.administration import Administration
-from partstream.hub.location import database_address, shown_address, tables_version
-from partstream.hub.store.opening import opened_store
+from partstream.hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream.hub.store.store import VERSIONS
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 

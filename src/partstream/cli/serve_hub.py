@@ -101,7 +101,7 @@ def shown_place() -> str:
     Raises:
         StoreUnusableError: What names it names none.
     """
-    from partstream.hub.location import database_address, shown_address  # noqa: PLC0415 - most servers have no hub
+    from partstream.hub.store.opening import database_address, shown_address  # noqa: PLC0415 - most servers have no hub
 
     return shown_address(database_address(os.environ))
 
@@ -132,8 +132,12 @@ class OpenHub:
             UsageError: There is no hub.
             CallerError: The database cannot be used.
         """
-        from partstream.hub.location import database_address, shown_address, tables_version  # noqa: PLC0415
-        from partstream.hub.store.opening import opened_store  # noqa: PLC0415
+        from partstream.hub.store.opening import (  # noqa: PLC0415
+            database_address,
+            opened_store,  # noqa: PLC0415
+            shown_address,
+            tables_version,
+        )
         from partstream.hub.store.values import StoreUnreachableError  # noqa: PLC0415
 
         address = database_address(os.environ)

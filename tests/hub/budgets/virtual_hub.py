@@ -10,7 +10,7 @@ from partstream.hub.amounts import Need
 from partstream.hub.directory import BudgetRule, Person, Put, Team
 from partstream.hub.journal import Adopt, Journal, Leave, Operation, Tools, Upload, uploaded
 from partstream.hub.leases import BudgetGrant, Outcome, WorkerSettings
-from partstream.hub.store.sqlite import SqliteEngine
+from partstream.hub.store.opening import SqliteEngine
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Charge, LedgerRow
 from partstream.hub.worker import BudgetManager
