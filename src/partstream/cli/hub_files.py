@@ -12,16 +12,13 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.hub_database import hub_database
 from partstream.cli.hub_plans import carry_out, show_plan
 from partstream.codec.json_codec import dumps
-from partstream.hub.configuration.faults import UnusableHubFileError
-from partstream.hub.configuration.forms import document_of
-from partstream.hub.configuration.reading import read_hub_file
-from partstream.hub.configuration.writing import written_hub_file
+from partstream.hub.configuration import UnusableHubFileError, document_of, read_hub_file, written_hub_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.hub.administration import PreparedPlan
-    from partstream.hub.configuration.document import HubDocument
+    from partstream.hub.configuration import HubDocument
 
 __all__ = ["FILE_COMMANDS"]
 

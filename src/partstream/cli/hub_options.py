@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.hub.configuration.fields import FIELDS, Form
-from partstream.hub.configuration.reading import read_entry
+from partstream.hub.configuration import FIELDS, Form, read_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.hub.configuration.document import Entry, EntryId, Section
-    from partstream.hub.configuration.faults import ConfigurationFault
-    from partstream.hub.configuration.fields import Field
+    from partstream.hub.configuration import ConfigurationFault, Entry, EntryId, Field, Section
 
 __all__ = ["field_options", "given_fields", "read_fields"]
 

@@ -6,17 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from partstream.hub.authentication import new_code, new_key
-from partstream.hub.configuration.document import HubDocument, Section
-from partstream.hub.configuration.forms import budget_changes, budget_rules, changes_of, document_of
-from partstream.hub.configuration.plan import plan_of
+from partstream.hub.configuration import (
+    HubDocument,
+    Section,
+    budget_changes,
+    budget_rules,
+    changes_of,
+    document_of,
+    plan_of,
+)
 from partstream.hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
 from partstream.hub.store.values import JoinCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.hub.configuration.document import Entry, EntryId
-    from partstream.hub.configuration.plan import ConfigurationPlan
+    from partstream.hub.configuration import ConfigurationPlan, Entry, EntryId
     from partstream.hub.directory import DirectoryChange
     from partstream.hub.store.store import HubStore
     from partstream.upstreams.secret import Secret
