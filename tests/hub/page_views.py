@@ -6,15 +6,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from partstream.hub.directory import BudgetUnit, OwnerKind, Period
-from partstream.hub.page.view import (
+from partstream.hub.usage import (
+    NOTHING,
     BudgetState,
     ChangeRow,
     DatabaseState,
+    Days,
+    GroupBy,
+    Groups,
     HubView,
     Reader,
+    Sums,
+    UsageGroup,
+    UsageReport,
     WorkerState,
+    added,
+    days_until,
 )
-from partstream.hub.usage import NOTHING, Days, GroupBy, Groups, Sums, UsageGroup, UsageReport, added, days_until
 
 NOW = datetime(2026, 3, 13, 15, 9, 26, tzinfo=UTC).timestamp()
 DOLLAR = 10**9

@@ -23,16 +23,15 @@ from partstream.hub.directory import (
     RevokeKey,
     Team,
 )
-from partstream.hub.overview import OWNER, overview, reader_of
 from partstream.hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
-from partstream.hub.usage import GroupBy
+from partstream.hub.usage import OWNER, GroupBy, overview, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hub.stores import HubDatabase
-    from partstream.hub.page.view import HubView, Reader
     from partstream.hub.store.store import HubStore
+    from partstream.hub.usage import HubView, Reader
 
 NOW = 1_772_000_000.0
 TEAM, ANA, BEN = Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.PERSON, "ana"), Owner(OwnerKind.PERSON, "ben")

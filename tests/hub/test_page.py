@@ -17,14 +17,12 @@ from pages.read_html import Document, read_html
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.page.assembly import content_html, file_html, frame_html
 from partstream.hub.page.join import join_html
-from partstream.hub.page.view import ChangeRow, WorkerState
 from partstream.hub.page.words import ago, amount, money, percent, until
-from partstream.hub.usage import NOTHING, Sums, UsageReport, added, days_until
+from partstream.hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until
 from partstream.pages.policy import Hashes, Nonces
 
 if TYPE_CHECKING:
-    from partstream.hub.page.view import HubView
-    from partstream.hub.usage import Groups
+    from partstream.hub.usage import Groups, HubView
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LIVE = Nonces("0123456789abcdef", connect="'self'")

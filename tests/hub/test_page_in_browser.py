@@ -10,8 +10,7 @@ from hub.page_views import admin_view, budget, person_view, report
 from inspector.browser import axe_findings, open_file
 from partstream.hub.directory import OwnerKind
 from partstream.hub.page.assembly import file_html
-from partstream.hub.page.view import ChangeRow, WorkerState
-from partstream.hub.usage import GroupBy
+from partstream.hub.usage import ChangeRow, GroupBy, WorkerState
 from partstream.pages.policy import Hashes
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.hub.page.view import HubView
+    from partstream.hub.usage import HubView
 
 NAMES = ("<script>window.hacked = 1</script>", "שלום\u202etxt.exe", "x" * 80)
 

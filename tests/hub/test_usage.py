@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from partstream.errors import UnexpectedValueError
 from partstream.hub.store.values import LedgerRow
-from partstream.hub.usage import NOTHING, GroupBy, Sums, added, days_until
-from partstream.hub.usage_query import read_usage
+from partstream.hub.usage import NOTHING, GroupBy, Sums, added, days_until, read_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,26 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import UnexpectedValueError
+from partstream.hub.amounts import amount_text, span_at
+from partstream.hub.directory import BudgetUnit, Directory, OwnerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-__all__ = [
-    "MOST_DAYS",
-    "NOTHING",
-    "Days",
-    "GroupBy",
-    "Groups",
-    "Sums",
-    "UsageGroup",
-    "UsageReport",
-    "added",
-    "days_until",
-]
+    from partstream.hub.directory import BudgetRule, Period
+    from partstream.hub.store.store import HubStore
+    from partstream.hub.store.values import DirectoryRecord
+
+
+# ---- usage ----
 
 MOST_DAYS: Final = 3660
 """The most days of one report."""
@@ -185,3 +181,478 @@ def _midnight(day: date, zone: tzinfo | None) -> int:
 def added(*some: Sums) -> Sums:
     """The sums of all of them."""
     return Sums(*map(sum, zip(NOTHING, *some, strict=True)))
+
+
+# ---- usage query ----
+# Reads a report of usage from the ledger, in one statement: whatever is added to the ledger meanwhile, it adds up.
+#
+# The ledger is read once, into sums by day and by the columns that are asked for; all further sums are made of those.
+
+MOST_GROUPS: Final = 100
+"""The most groups of a column that a report names by default."""
+STACKED: Final = 5
+"""How many groups of a column a report has the days of."""
+
+_NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
+    GroupBy.TEAM: ("team",),
+    GroupBy.PERSON: ("person",),
+    GroupBy.MODEL: ("model",),
+    GroupBy.CLIENT: ("client",),
+    GroupBy.SESSION: ("session", "person", "client"),
+    GroupBy.PROVIDER: ("provider",),
+    GroupBy.KEY: ("key_id", "person"),
+}
+"""What names a group of each column: its own name, and what it belongs to."""
+_MOST_NAMES: Final = 3
+
+_COUNTED: Final = (
+    "COUNT(*)",
+    "SUM(COALESCE(input_tokens, 0))",
+    "SUM(COALESCE(cached_tokens, 0))",
+    "SUM(COALESCE(output_tokens, 0))",
+    "SUM(COALESCE(nanodollars, 0))",
+    "SUM(CASE WHEN is_estimated THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN nanodollars IS NULL THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN input_tokens IS NULL OR output_tokens IS NULL THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN outcome = 'completed' OR outcome = 'incomplete' THEN 0 ELSE 1 END)",
+)
+"""The sums of rows of the ledger, in the order of :class:`Sums`."""
+
+_LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"
+"""What orders groups: cost, tokens, answers."""
+
+
+def read_usage(
+    store: HubStore,
+    days: Days,
+    by: Iterable[GroupBy],
+    *,
+    person: str | None = None,
+    most: int | None = MOST_GROUPS,
+    stacked: int = STACKED,
+) -> UsageReport:
+    """What the answers of some days took.
+
+    Args:
+        store: The database.
+        days: The days.
+        by: The columns by which they are added up.
+        person: The person whose answers alone are meant; None for all.
+        most: The most groups of a column that are named; None for all.
+        stacked: How many groups of a column are divided into days.
+
+    Raises:
+        StoreUnreachableError: The database is not there.
+    """
+    columns = tuple(dict.fromkeys(by))
+    statement = _Statement(columns, person, most, stacked)
+    return _report(days, columns, person, store.read(statement.text(days), statement.parameters(days)))
+
+
+class _Statement:
+    """The statement of a report, and its parameters.
+
+    Its rows are: what it is of, the number of the day or None, three names, the sums, the time of the last answer.
+    """
+
+    def __init__(self, columns: Sequence[GroupBy], person: str | None, most: int | None, stacked: int) -> None:
+        self._columns = columns
+        self._person = person
+        self._most = most
+        self._stacked = stacked
+
+    def parameters(self, days: Days) -> list[object]:
+        """The parameters: the days, and the person."""
+        found: list[object] = []
+        for number in range(len(days.names)):
+            found += [number, float(days.bounds[number]), float(days.bounds[number + 1])]
+        return found if self._person is None else [*found, self._person]
+
+    def text(self, days: Days) -> str:
+        """The statement; nothing in it comes from outside."""
+        rows = ", ".join(
+            ["(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"] * len(days.names)
+        )
+        return (
+            f"WITH days(place, begins, ends) AS (VALUES {rows}), cube AS MATERIALIZED ({self._cube()}) "
+            + " UNION ALL ".join(self._parts())
+        )
+
+    def _cube(self) -> str:
+        names = list(dict.fromkeys(name for by in self._columns for name in _NAMES[by]))
+        named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
+        grouped = "".join(f", COALESCE({name}, '')" for name in names)
+        sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
+        of_person = "" if self._person is None else " WHERE person = ?"
+        return (
+            f"SELECT place{named}, {sums}, MAX(time) AS last FROM days "  # noqa: S608 - names of ours alone
+            f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}"
+        )
+
+    def _parts(self) -> Iterator[str]:
+        yield _selected("day", "place", (), "GROUP BY place")
+        for by in self._columns:
+            names = _NAMES[by]
+            grouped = f"GROUP BY {', '.join(names)}"
+            ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
+            limited = grouped if self._most is None else f"{ordered} LIMIT {int(self._most)}"
+            yield f"SELECT * FROM ({_selected(by.value, 'NULL', names, limited)}) AS shown"  # noqa: S608
+            yield (
+                f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
+                f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
+            )
+            if self._stacked and len(names) == 1:
+                first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(self._stacked)}"  # noqa: S608
+                yield _selected(
+                    f"{by.value} days", "place", names, f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
+                )
+
+
+def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
+    sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
+    shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
+    number = "CAST(NULL AS BIGINT)" if day == "NULL" else day
+    return f"SELECT '{kind}', {number}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
+
+
+def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
+    of_days = [NOTHING] * len(days.names)
+    groups: dict[str, list[UsageGroup]] = {by.value: [] for by in columns}
+    counts: dict[str, int] = {}
+    stacks: dict[str, dict[str, list[Sums]]] = {by.value: {} for by in columns}
+    for kind, day, name, *rest in rows:
+        of_what, _, part = kind.partition(" ")
+        within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
+        if kind == "day":
+            of_days[day] = sums
+        elif part == "groups":
+            counts[of_what] = sums.answers
+        elif part == "days":
+            stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
+        else:
+            belongs = tuple(within[: len(_NAMES[GroupBy(kind)]) - 1])
+            groups[kind].append(UsageGroup(name, sums, last, belongs))
+    total = added(*of_days)
+    made = {by: _groups(by, total, groups[by.value], counts[by.value], stacks[by.value]) for by in columns}
+    return UsageReport(days, total, tuple(of_days), made, person)
+
+
+def _groups(
+    by: GroupBy, total: Sums, shown: list[UsageGroup], count: int, stacks: Mapping[str, Sequence[Sums]]
+) -> Groups:
+    shown.sort(key=_order)
+    others = total.minus(added(*(one.sums for one in shown)))
+    stacked = tuple((one.name, tuple(stacks[one.name])) for one in shown if one.name in stacks)
+    return Groups(by, tuple(shown), others, count - len(shown), stacked)
+
+
+def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
+    """As the statement orders them: text by its code points in both engines is not assured, so that it is done here."""
+    sums = group.sums
+    return -sums.nanodollars, -(sums.input_tokens + sums.output_tokens), -sums.answers, group.name, group.within
+
+
+# ---- view ----
+# What the page of the hub shows, as values: the seam between who reads the database and who writes HTML.
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """A budget in its present window. Amounts are nanodollars, or tokens.
+
+    Attributes:
+        owner: Whose it is: a kind, and below it a name.
+        name: The name of the team or person; of a key, that of its person.
+        label: The label of the key; empty for a team or person.
+        team: The team that it stands in: its own, or that of the person.
+        unit: What it counts.
+        period: How often it begins anew.
+        time_zone: The zone in which its days begin.
+        limit: The most that may be spent.
+        spent: What answers that have ended took.
+        reserved: What workers hold for answers that run or come next.
+        overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
+        ends_at: When it begins anew, in seconds since 1970; None for never.
+    """
+
+    owner: OwnerKind
+    name: str
+    label: str
+    team: str
+    unit: BudgetUnit
+    period: Period
+    time_zone: str
+    limit: int
+    spent: int
+    reserved: int
+    overrun: int = 0
+    ends_at: float | None = None
+
+    @property
+    def left(self) -> int:
+        """What is neither spent nor reserved; never below 0."""
+        return max(0, self.limit - self.spent - self.reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A process of the hub.
+
+    Attributes:
+        name: Its name.
+        started_at: When it came, in seconds since 1970.
+        seen_at: When it was seen last, by the clock of the database.
+        is_live: Whether it lives, as far as the database knows.
+        budgets: In how many budgets it holds a part.
+    """
+
+    name: str
+    started_at: float | None
+    seen_at: float | None
+    is_live: bool
+    budgets: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseState:
+    """The database of the hub.
+
+    Attributes:
+        schema: The version of its tables.
+        directory_version: How often people, teams, keys and models were changed.
+        ledger_since: When the first answer in the ledger was asked for, in seconds since 1970; None for none yet.
+        broken: What does not add up; expected nothing.
+    """
+
+    schema: int
+    directory_version: int
+    ledger_since: float | None = None
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change of people, teams, keys, budgets or models.
+
+    Attributes:
+        at: When, in seconds since 1970.
+        by: Who.
+        what: What was done, such as `put person ana`; never a key.
+        fields: What became of each field.
+    """
+
+    at: float
+    by: str
+    what: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads the page.
+
+    Attributes:
+        name: The person; empty for whoever has the database itself.
+        team: The person's team, or empty.
+        is_admin: Whether everything is shown, or only what belongs to the person.
+    """
+
+    name: str
+    team: str
+    is_admin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HubView:
+    """Everything that one page shows.
+
+    Attributes:
+        reader: Who reads it.
+        read_at: When it was read from the database, in seconds since 1970.
+        budgets: The budgets.
+        people: How many people there are; 0 on the page of one person.
+        teams: How many teams there are.
+        usage: What answers took.
+        workers: The processes; empty on the page of one person.
+        database: The database; None on the page of one person.
+        changes: The last changes, the newest first.
+    """
+
+    reader: Reader
+    read_at: float
+    budgets: tuple[BudgetState, ...]
+    usage: UsageReport
+    people: int = 0
+    teams: int = 0
+    workers: tuple[WorkerState, ...] = ()
+    database: DatabaseState | None = None
+    changes: tuple[ChangeRow, ...] = ()
+
+
+# ---- overview ----
+# Reads what the page of the hub shows from its database: all of it for an admin, for a person what is the person's.
+#
+# What a person sees of the team is its budgets, because they may be why an answer is refused; nothing of others in
+# it.
+
+OWNER: Final = Reader("", "", is_admin=True)
+"""Whoever has the database itself."""
+
+_OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
+_OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
+_MOST_CHANGES: Final = 50
+_SILENT_SECONDS: Final = 15.0
+"""Without a heartbeat for so long, a worker is shown as silent."""
+
+_WINDOWS: Final = (
+    "SELECT budget, ends_at, spent, leased, overrun FROM hub_windows "
+    "WHERE starts_at <= ? AND (ends_at IS NULL OR ends_at > ?)"
+)
+_WORKERS: Final = (
+    "SELECT hub_workers.name, started_at, seen_at, is_gone, COUNT(hub_leases.window_id) FROM hub_workers "
+    "LEFT JOIN hub_leases ON hub_leases.worker = hub_workers.name AND hub_leases.amount > 0 "
+    "GROUP BY hub_workers.name, started_at, seen_at, is_gone ORDER BY started_at"
+)
+_BROKEN: Final = (
+    "SELECT hub_windows.budget, leased, COALESCE(SUM(amount), 0) FROM hub_windows "
+    "LEFT JOIN hub_leases ON hub_leases.window_id = hub_windows.id "
+    "GROUP BY hub_windows.id, hub_windows.budget, leased HAVING leased <> COALESCE(SUM(amount), 0)"
+)
+_FACTS: Final = "SELECT (SELECT version FROM hub_schema), (SELECT MIN(time) FROM hub_ledger)"
+
+
+def reader_of(directory: Directory, person: str) -> Reader | None:
+    """Who reads the page, by name; None if there is no such person."""
+    found = directory.people.get(person)
+    return None if found is None else Reader(found.name, found.team or "", is_admin=found.is_admin)
+
+
+def overview(
+    store: HubStore, directory: Directory, reader: Reader, days: int, zone: tzinfo | None, zone_name: str
+) -> HubView:
+    """What the page shows now.
+
+    Args:
+        store: The database.
+        directory: Who there is.
+        reader: Who reads it.
+        days: The days of usage, today among them.
+        zone: The time zone of the days; None for that of this machine.
+        zone_name: Its name.
+
+    Raises:
+        UnexpectedValueError: There are too few days, or too many.
+        StoreUnreachableError: The database is not there.
+    """
+    now = store.time()
+    shown = days_until(now, days, zone, zone_name)
+    if not reader.is_admin:
+        usage = read_usage(store, shown, _OF_PERSON, person=reader.name)
+        return HubView(reader, now, _budgets(store, directory, _rules_of(directory, reader), now), usage)
+    return HubView(
+        reader=reader,
+        read_at=now,
+        budgets=_budgets(store, directory, directory.rules(), now),
+        usage=read_usage(store, shown, _OF_ALL),
+        people=len(directory.people),
+        teams=len(directory.teams),
+        workers=tuple(_workers(store, now)),
+        database=_database(store, directory),
+        changes=tuple(_change(one) for one in store.records(_MOST_CHANGES)),
+    )
+
+
+def _rules_of(directory: Directory, reader: Reader) -> list[BudgetRule]:
+    """The budgets that answers of a person have to pass, with whichever key."""
+    keys = [key for key in directory.keys.values() if key.person == reader.name]
+    found = {rule.id: rule for key in keys for rule in directory.budgets_of(key)}
+    of_person = (rule for rule in directory.rules() if _person_of(directory, rule) == reader.name)
+    of_team = (rule for rule in directory.rules() if rule.owner == (OwnerKind.TEAM, reader.team))
+    return list({**found, **{rule.id: rule for rule in (*of_person, *of_team)}}.values())
+
+
+def _person_of(directory: Directory, rule: BudgetRule) -> str | None:
+    if rule.owner.kind is OwnerKind.PERSON:
+        return rule.owner.name
+    key = directory.keys.get(rule.owner.name) if rule.owner.kind is OwnerKind.KEY else None
+    return None if key is None else key.person
+
+
+def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule], now: float) -> tuple[BudgetState, ...]:
+    windows: Mapping[str, Sequence[Any]] = {budget: rest for budget, *rest in store.read(_WINDOWS, (now, now))}
+    return tuple(_budget(directory, rule, windows.get(rule.id), now) for rule in rules)
+
+
+def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> BudgetState:
+    """A budget in its present window; one that was not opened yet holds nothing."""
+    ends_at, spent, leased, overrun = window or (span_at(rule, now).ends_at, 0, 0, 0)
+    kind, name = rule.owner
+    key = directory.keys.get(name) if kind is OwnerKind.KEY else None
+    person = directory.people.get(_person_of(directory, rule) or "")
+    return BudgetState(
+        owner=kind,
+        name=name if key is None else key.person,
+        label="" if key is None else key.label or key.id,
+        team=name if kind is OwnerKind.TEAM else (person.team or "" if person else ""),
+        unit=rule.unit,
+        period=rule.period,
+        time_zone=rule.time_zone,
+        limit=rule.limit,
+        spent=int(spent),
+        reserved=int(leased),
+        overrun=int(overrun),
+        ends_at=ends_at,
+    )
+
+
+def _workers(store: HubStore, now: float) -> Iterable[WorkerState]:
+    for name, started_at, seen_at, is_gone, budgets in store.read(_WORKERS):
+        is_live = not is_gone and now - seen_at < _SILENT_SECONDS
+        yield WorkerState(name, started_at, seen_at, is_live=is_live, budgets=int(budgets))
+
+
+def _database(store: HubStore, directory: Directory) -> DatabaseState:
+    ((schema, since),) = store.read(_FACTS)
+    broken = tuple(
+        f"{budget}: {leased:,} is leased, workers hold {held:,}" for budget, leased, held in store.read(_BROKEN)
+    )
+    return DatabaseState(int(schema), directory.version, since, broken)
+
+
+def _change(record: DirectoryRecord) -> ChangeRow:
+    return ChangeRow(record.time, record.by, record.action, tuple(_differences(record)))
+
+
+def _differences(record: DirectoryRecord) -> Iterable[str]:
+    """What became of each field, in the order of their names; of what is new, what it says."""
+    before, after = record.before or {}, record.after or {}
+    for name in sorted({*before, *after}):
+        was, is_now = before.get(name), after.get(name)
+        if was != is_now and record.after is not None:
+            unit = (record.after or before).get("unit")
+            now = _said(name, is_now, unit)
+            yield f"{name}: {now}" if record.before is None else f"{name}: {_said(name, was, unit)} → {now}"
+
+
+def _said(name: str, value: object, unit: object) -> str:
+    """A value of a field as people read it.
+
+    Args:
+        name: The field.
+        value: What it holds.
+        unit: What the budget counts whose field it is; None for anything else.
+    """
+    if value in (None, [], {}, ""):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "limit" and isinstance(value, int) and isinstance(unit, str):
+        return amount_text(BudgetUnit(unit), value)
+    if name.endswith("_at") and isinstance(value, float):
+        return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
+    if name == "price" and isinstance(value, dict):
+        prices = ((kind, price) for kind, price in value.items() if price is not None)
+        return (
+            ", ".join(f"{kind} {amount_text(BudgetUnit.MONEY, price)}" for kind, price in prices) + " a million tokens"
+        )
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from partstream.hub.page.view import HubView
+    from partstream.hub.usage import HubView
     from partstream.pages.policy import ContentPolicy
 
 __all__ = ["PERIODS", "content_html", "file_html", "frame_html"]

@@ -13,7 +13,7 @@ from partstream.pages.document import text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from partstream.hub.page.view import BudgetState, HubView
+    from partstream.hub.usage import BudgetState, HubView
 
 __all__ = ["budget_section"]
 

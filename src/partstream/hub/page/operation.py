@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from partstream.hub.page.view import DatabaseState, HubView, WorkerState
+    from partstream.hub.usage import DatabaseState, HubView, WorkerState
 
 __all__ = ["operation_sections"]
 

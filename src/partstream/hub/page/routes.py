@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
-from partstream.hub.overview import overview, reader_of
 from partstream.hub.page.assembly import PERIODS, content_html, frame_html
 from partstream.hub.page.join import join_html
 from partstream.hub.store.values import StoreError, StoreUnreachableError
+from partstream.hub.usage import overview, reader_of
 from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.hub.directory import Directory
-    from partstream.hub.page.view import Reader
     from partstream.hub.store.store import HubStore
+    from partstream.hub.usage import Reader
     from partstream.serving.app import ServingApp
     from partstream.serving.authentication import Caller
     from partstream.serving.owner_routes import OwnerHandler, OwnerRequest

@@ -15,8 +15,7 @@ from partstream.pages.usage_text import exact, share, tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.hub.page.view import HubView
-    from partstream.hub.usage import Groups, Sums, UsageGroup, UsageReport
+    from partstream.hub.usage import Groups, HubView, Sums, UsageGroup, UsageReport
 
 __all__ = ["totals", "usage_sections"]
 
