@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.cli.serve_observers import METRICS_PATH
 from partstream.hub.directory import api as hub_api
-from partstream.hub.page import routes as hub_page
+from partstream.hub.page.document import routes as hub_page
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.serving.app import HEALTH, READINESS

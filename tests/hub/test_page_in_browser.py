@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hub.page_views import admin_view, budget, person_view, report
 from inspector.browser import axe_findings, open_file
 from partstream.hub.directory import OwnerKind
-from partstream.hub.page.assembly import file_html
+from partstream.hub.page.document import file_html
 from partstream.hub.usage import ChangeRow, GroupBy, WorkerState
 from partstream.pages.policy import Hashes
 

@@ -14,8 +14,7 @@ from partstream.cli.page_files import put_page
 from partstream.codec.json_codec import dumps
 from partstream.hub.amounts import amount_text
 from partstream.hub.directory import BudgetUnit
-from partstream.hub.page.assembly import file_html
-from partstream.hub.page.words import percent
+from partstream.hub.page.document import file_html, percent
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 from partstream.pages.policy import Hashes
 from partstream.user_folders import CACHE

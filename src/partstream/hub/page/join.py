@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["join_html"]
 
-_PACKAGE: Final = "partstream.hub.page"
+_PACKAGE: Final = "partstream.hub.page.document"
 
 
 def join_html(policy: ContentPolicy) -> str:

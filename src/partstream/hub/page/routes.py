@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
-from partstream.hub.page.assembly import PERIODS, content_html, frame_html
+from partstream.hub.page.document import PERIODS, content_html, frame_html
 from partstream.hub.page.join import join_html
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.usage import overview, reader_of
