@@ -16,7 +16,7 @@ from webp import picture_as_webp
 
 from hub.page_views import admin_view
 from partstream.hub.page.document import file_html
-from partstream.hub.page.join import join_html
+from partstream.hub.page.routes import join_html
 from partstream.pages.policy import Hashes, Nonces
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget
 from pages.read_html import Document, read_html
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.page.document import ago, amount, content_html, file_html, frame_html, money, percent, until
-from partstream.hub.page.join import join_html
+from partstream.hub.page.routes import join_html
 from partstream.hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until
 from partstream.pages.policy import Hashes, Nonces
 

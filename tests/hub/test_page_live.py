@@ -11,7 +11,7 @@ import pytest
 
 from hub.live_hub import LiveHub, live_hub
 from inspector.browser import Watched, axe_findings
-from partstream.hub.page.links import one_time_link
+from partstream.hub.page.routes import one_time_link
 from partstream.hub.store.values import LedgerRow
 from partstream.joining.links import editor_link
 

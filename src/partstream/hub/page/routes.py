@@ -22,9 +22,9 @@ from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
 from partstream.hub.page.document import PERIODS, content_html, frame_html
-from partstream.hub.page.join import join_html
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.usage import overview, reader_of
+from partstream.pages.document import document, resource
 from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
@@ -33,14 +33,86 @@ from partstream.serving.owner_routes import OwnerReply
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.hub.administration import Administration
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.hub.usage import Reader
+    from partstream.pages.policy import ContentPolicy
     from partstream.serving.app import ServingApp
     from partstream.serving.authentication import Caller
     from partstream.serving.owner_routes import OwnerHandler, OwnerRequest
 
-__all__ = ["CONTENT", "JOIN", "PAGE", "HubPage"]
+
+# ---- join ----
+# The page that a link to join opens: one button for VS Code, and the commands for everybody else.
+#
+# It is the same for everybody, and holds neither a code nor a name: its script takes the code from behind the `#` of
+# its URL. Nothing is given to the hub until the person wants it.
+
+_PACKAGE: Final = "partstream.hub.page.document"
+
+
+def join_html(policy: ContentPolicy) -> str:
+    """The page.
+
+    Args:
+        policy: How the page names what it allows; it must let the script connect to its own server.
+    """
+    styles = "".join(
+        resource(package, name) for package, name in (("partstream.pages", "theme.css"), (_PACKAGE, "hub.css"))
+    )
+    return document(
+        "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)
+    )
+
+
+def _command(name: str, command: str, what: str) -> str:
+    return (
+        f'<div class="command"><code id="{name}" tabindex="-1">{command}</code>'
+        f'<button type="button" data-copies="{name}" aria-label="Copy {what}">Copy</button></div>'
+    )
+
+
+_HUB: Final = "<span data-hub></span>"
+
+_BODY: Final = f"""<main>
+<h1>Join the hub</h1>
+<p>You were sent this link to get a key of your own for the hub at <strong>{_HUB}</strong>. The link is good once, and
+for you alone.</p>
+<noscript><p class="told">This page needs its script, because the code of the link is sent to no server before you say
+so. In a terminal, <code>partstream add hub</code> with the address of this page asks for the link.</p></noscript>
+<p id="without-code" class="told" hidden>There is no code in this address: open the link as it was sent to you. After a
+reload, too, it has to be opened again.</p>
+<ol id="steps" class="steps" hidden>
+<li data-spent><h2>In VS Code</h2>
+<p>With the extension Partstream. It asks you before it adds the hub, and keeps the key in VS Code's own store.</p>
+<p><a class="button" data-scheme="vscode" href="#steps">Open in VS Code</a>
+<a data-scheme="vscode-insiders" href="#steps">VS Code Insiders</a></p></li>
+<li data-spent><h2>In a terminal</h2>
+<p>This asks for the code, and keeps the key in the keyring of your system; where there is none, in a file that you
+alone can read. Then <code>partstream chat</code> asks the hub.</p>
+{_command("add", f"partstream add hub {_HUB}", "the command")}
+<p>The code, which goes into the question and never into the command:</p>
+{_command("code", "<span data-code></span>", "the code")}</li>
+<li><h2>For other clients</h2>
+<p>Codex, Claude Code, opencode and others need the key itself. The hub shows it once, and the code is used up by
+that.</p>
+<p><button type="button" id="take">Show my key here</button></p>
+<p id="refused" class="told" role="alert" hidden></p>
+<div id="taken" hidden><p>Your key. Nobody can show it again: keep it like a password.</p>
+{_command("key", "", "the key")}
+<p>In a POSIX shell, put it into a variable without writing it into the history, then tell a client where the hub
+is:</p>
+{_command("variable", "read -rs PARTSTREAM_SERVE_TOKEN; export PARTSTREAM_SERVE_TOKEN", "the command")}
+{_command("connect", f"partstream connect codex --url {_HUB} --write", "the command")}
+<p><code>partstream connect --list</code> names all clients. Whatever else asks the hub for
+answers takes <code>{_HUB}/v1</code> as its base URL and the key as its API key.</p></div></li>
+</ol>
+</main>
+<p class="unseen" id="said" role="status"></p>"""
+
+
+# ---- routes ----
 
 Result = TypeVar("Result")
 
@@ -204,3 +276,35 @@ def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
 
 def _overloaded(why: str, retry_after: float) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, f"{why}; ask again", retry_after=retry_after))
+
+
+# ---- links ----
+# Links that open the page of the hub, each once: a code behind the `#`, for which the page gets a key of its own.
+#
+# That key shows the page and asks no model, and is accepted for hours. It is one of the person's keys: `partstream
+# hub key list` shows it, `revoke` ends it.
+
+LINK_SECONDS: Final = 10 * 60.0
+"""How long a link is good."""
+KEY_SECONDS: Final = 12 * 3600.0
+"""How long a page that was opened by a link is shown."""
+_LABEL: Final = "page of the hub"
+
+
+def one_time_link(hub: Administration, person: str, address: str) -> str:
+    """Makes a link.
+
+    Args:
+        hub: The hub.
+        person: Whose page it opens.
+        address: The address of the hub, without a slash at its end.
+
+    Raises:
+        DirectoryConflictError: There is no such person.
+        StoreUnreachableError: The database is not there.
+    """
+    now = hub.store.time()
+    code = hub.invite(
+        person, expires_at=now + LINK_SECONDS, label=_LABEL, key_expires_at=now + KEY_SECONDS, key_models=()
+    )
+    return f"{address}/hub#{code.reveal()}"
