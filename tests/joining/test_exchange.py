@@ -10,8 +10,7 @@ import pytest
 from models.server import ModelServer, serving
 from partstream.codec.json_codec import loads
 from partstream.errors import LanguageModelError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.joining.exchange import fetch_standing, is_of_hub, join
-from partstream.joining.links import base_url_of
+from partstream.hub.client import base_url_of, fetch_standing, is_of_hub, join
 from partstream.upstreams import GatewayConfiguration, Secret
 from partstream.upstreams.credentials import FixedKey
 

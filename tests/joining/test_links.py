@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.joining.links import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
+from partstream.hub.client import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
 from partstream.settings.errors import ConfigurationError
 
 CODE = "k3Jx-92_bQ7vLw0r"

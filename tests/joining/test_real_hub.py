@@ -13,10 +13,8 @@ from hub.stores import HubDatabase
 from partstream import RequestOptions
 from partstream.errors import UpstreamHTTPError
 from partstream.hub.administration import Administration
+from partstream.hub.client import base_url_of, fetch_standing, is_of_hub, join, join_link, left_text, page_link
 from partstream.hub.directory import Period
-from partstream.joining.budget_text import left_text
-from partstream.joining.exchange import fetch_standing, is_of_hub, join
-from partstream.joining.links import base_url_of, join_link, page_link
 from partstream.loopback.host import Host
 from partstream.upstreams import GatewayConfiguration
 from upstreams.upstreams import ask, gateway_to

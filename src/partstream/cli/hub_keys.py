@@ -14,9 +14,9 @@ from partstream.cli.hub_tables import show_table
 from partstream.cli.hub_times import END, time_text
 from partstream.cli.hub_workers import wait_for_workers
 from partstream.codec.json_codec import dumps
+from partstream.hub.client import editor_link, hub_address, page_link
 from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RateLimits
-from partstream.joining.links import editor_link, hub_address, page_link
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name
 from partstream.upstreams.addresses import is_loopback

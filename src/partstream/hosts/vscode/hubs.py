@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import HostedProvider
-    from partstream.joining.standing import HubStanding
+    from partstream.hub.client import HubStanding
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["hub_of", "join_hub", "standing_of"]
@@ -30,8 +30,12 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
         params: The address and the code, both checked again: a link may come from anybody.
         surroundings: The other things that a gateway needs; learns the code and the key, so that no log shows them.
     """
-    from partstream.joining.exchange import join  # noqa: PLC0415 - with httpx2, and few windows join a hub
-    from partstream.joining.links import base_url_of, hub_address, join_code  # noqa: PLC0415 - as above
+    from partstream.hub.client import (  # noqa: PLC0415 - as above
+        base_url_of,
+        hub_address,
+        join,  # noqa: PLC0415 - with httpx2, and few windows join a hub
+        join_code,
+    )
 
     surroundings.learn(params["code"])
     try:
@@ -47,7 +51,7 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
 
 async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
     """The hub that a group asks, if its provider is loaded and its key is one that a hub gave; None for all others."""
-    from partstream.joining.exchange import is_of_hub  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
+    from partstream.hub.client import is_of_hub  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
     from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - as above
 
     generation = hosted.loaded
@@ -61,7 +65,7 @@ async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
 
 async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
     """What a hub says of the person whose key it gave, or why nothing is known."""
-    from partstream.joining.exchange import fetch_standing  # noqa: PLC0415 - as above
+    from partstream.hub.client import fetch_standing  # noqa: PLC0415 - as above
 
     address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
     shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
@@ -76,7 +80,7 @@ async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
 
 
 def _budgets(standing: HubStanding) -> list[wire.HubBudget]:
-    from partstream.joining.budget_text import left_text  # noqa: PLC0415 - as above
+    from partstream.hub.client import left_text  # noqa: PLC0415 - as above
 
     return [
         {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets

@@ -1,0 +1,519 @@
+"""The side of a person who joins a hub: links and addresses, the exchange of a join code, what is left of a budget.
+
+Nothing here knows a command or an editor; `partstream add hub` and the extension both build on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.errors import UpstreamError, UpstreamProtocolError
+from partstream.numbers import LAST_TIME, as_amount
+from partstream.redaction import Redactor
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.secrecy import hidden_url
+from partstream.upstreams.addresses import is_loopback, with_scheme
+from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.http_errors import content_type_error, http_error
+from partstream.upstreams.hub_keys import is_hub_key
+from partstream.upstreams.redacted_outputs import redacted_error
+from partstream.upstreams.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from urllib.parse import SplitResult
+
+    from partstream.models.discovery import FetchResponse
+    from partstream.upstreams.configuration import GatewayConfiguration
+
+
+# ---- standing ----
+# What a hub says of the person who asks, read from `GET /hub/v1/me`; without I/O.
+#
+# {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{"owner": "person ada", "unit": "money",
+# "period": "day", "limit": 5000000000, "spent": 1800000000, "reserved": 0, "remaining": 3200000000, "resets_at":
+# "2026-11-24T00:00:00+00:00", "text": "..."}]}
+#
+# Money is integer nanodollars, tokens are integers. A hub is another machine: a budget that cannot be read is left
+# out and named, because what is wrong in one must not hide the others.
+
+ME_PATH: Final = "/hub/v1/me"
+"""Where a hub says it, below its address."""
+
+_MOST_BUDGETS: Final = 20
+_MOST_MODELS: Final = 5000
+_MOST_TEXT: Final = 200
+_MOST_AMOUNT: Final = 2**62
+"""Of nanodollars or tokens: what the BIGINT of a database holds."""
+
+
+class BudgetUnit(StrEnum):
+    """What a budget limits."""
+
+    MONEY = "money"
+    """In nanodollars: a thousand millionth of a US dollar."""
+    TOKENS = "tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class HubBudget:
+    """What is left of one budget.
+
+    Attributes:
+        unit: What it limits.
+        period: `day`, `week`, `month` or `total`; another word of a newer hub is kept as it is.
+        limit: The most of a period, from 0.
+        remaining: What is left of it: limit less what is spent and what answers that run have reserved; from 0.
+        resets_at: When the next period begins, in seconds since 1970; None for a budget that never does.
+        owner: Whose it is, such as `person ada` or `team engines`; or "".
+    """
+
+    unit: BudgetUnit
+    period: str
+    limit: int
+    remaining: int
+    resets_at: float | None = None
+    owner: str = ""
+
+    @property
+    def share_left(self) -> float:
+        """The share of the limit that is left, from 0 to 1."""
+        return min(1.0, self.remaining / self.limit) if self.limit > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HubStanding:
+    """What a hub says of a person.
+
+    Attributes:
+        person: The name.
+        team: That of the team, or "".
+        models: The ids of the models that this person may ask.
+        budgets: The budgets that hold, the one with the smallest share left first.
+        problems: What could not be read, in sentences.
+    """
+
+    person: str
+    team: str
+    models: tuple[str, ...]
+    budgets: tuple[HubBudget, ...]
+    problems: tuple[str, ...] = ()
+
+
+class _FieldError(Exception):
+    """A value of the wrong form; its text says which, and what was expected."""
+
+
+def read_standing(document: Any) -> HubStanding:
+    """Reads what a hub says of a person.
+
+    Raises:
+        UpstreamProtocolError: It is no object with the name of a person and a list of budgets.
+    """
+    if not isinstance(document, dict):
+        raise _refused(None, document, "an object")
+    person, team, budgets = document.get("person"), document.get("team"), document.get("budgets", [])
+    if not _is_name(person):
+        raise _refused("person", person, f"a name of at most {_MOST_NAME} characters")
+    if not isinstance(budgets, list):
+        raise _refused("budgets", budgets, "a list")
+    read: list[HubBudget] = []
+    problems: list[str] = []
+    if len(budgets) > _MOST_BUDGETS:
+        problems.append(f"budgets: got {len(budgets)} entries, expected at most {_MOST_BUDGETS}; the rest is left out")
+    for number, budget in enumerate(budgets[:_MOST_BUDGETS]):
+        try:
+            read.append(_budget(budget))
+        except _FieldError as error:
+            problems.append(f"budgets[{number}]{error}")
+    models = _models(document.get("models"), problems)
+    read.sort(key=lambda one: (one.share_left, one.remaining))
+    return HubStanding(str(person), str(team) if _is_name(team) else "", models, tuple(read), tuple(problems))
+
+
+def _refused(field: str | None, got: object, expected: str) -> UpstreamProtocolError:
+    return UpstreamProtocolError(event_type=ME_PATH, field=field, got=f"{got!r:.80}", expected=expected)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _MOST_NAME and value.isprintable()
+
+
+def _models(value: object, problems: list[str]) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        if value is not None:
+            problems.append(f"models: got {value!r:.80}, expected a list of ids")
+        return ()
+    return tuple(model for model in value[:_MOST_MODELS] if isinstance(model, str))
+
+
+def _budget(value: object) -> HubBudget:
+    if not isinstance(value, dict):
+        raise _FieldError(f": got {value!r:.80}, expected an object")
+    try:
+        unit = BudgetUnit(str(value.get("unit")))
+    except ValueError:
+        raise _FieldError(_standing_wrong(value, "unit", f"one of {', '.join(BudgetUnit)}")) from None
+    return HubBudget(
+        unit,
+        _word(value, "period"),
+        _amount(value, "limit"),
+        _amount(value, "remaining"),
+        _moment(value),
+        _word(value, "owner"),
+    )
+
+
+def _standing_wrong(value: Mapping[str, Any], name: str, expected: str) -> str:
+    return f".{name}: got {value.get(name)!r:.80}, expected {expected}"
+
+
+def _word(value: Mapping[str, Any], name: str) -> str:
+    word = value.get(name) or ""
+    if not isinstance(word, str) or len(word) > _MOST_TEXT or not word.isprintable():
+        raise _FieldError(_standing_wrong(value, name, f"at most {_MOST_TEXT} printable characters"))
+    return word
+
+
+def _amount(value: Mapping[str, Any], name: str) -> int:
+    amount = value.get(name)
+    if type(amount) is not int or not 0 <= amount <= _MOST_AMOUNT:
+        raise _FieldError(_standing_wrong(value, name, "a whole number from 0"))
+    return amount
+
+
+def _moment(value: Mapping[str, Any]) -> float | None:
+    """A time: in ISO 8601 with its offset, or in seconds since 1970."""
+    given = value.get("resets_at")
+    if given is None:
+        return None
+    moment = given
+    if isinstance(given, str):
+        try:
+            parsed = datetime.fromisoformat(given)
+        except ValueError:
+            parsed = None
+        # Without an offset nobody knows which time it is.
+        moment = parsed.timestamp() if parsed is not None and parsed.tzinfo is not None else None
+    read = as_amount(moment, LAST_TIME)
+    if read is None:
+        raise _FieldError(
+            _standing_wrong(value, "resets_at", "a time with its offset, such as 2026-11-24T00:00:00+01:00")
+        )
+    return read
+
+
+# ---- budget text ----
+# What is left of a budget, in a few words: `$3.20 of $5.00 left today`; without I/O.
+#
+# What is left is rounded down, so that nobody reads of money that is not there.
+
+_NANODOLLARS: Final = 1_000_000_000
+_CENT: Final = _NANODOLLARS // 100
+_SMALL: Final = 10 * _CENT
+"""Below that, two digits behind the point say too little."""
+_WINDOWS: Final = {"day": " today", "week": " this week", "month": " this month", "total": ""}
+_OWNERS: Final = {"team": " for the team", "key": " for this key"}
+_UNITS: Final = ((10**9, "B"), (10**6, "M"), (10**3, "K"))
+
+
+def left_text(budget: HubBudget) -> str:
+    """What is left of a budget: `$3.20 of $5.00 left today`, `1.2M of 2M tokens left this week for the team`."""
+    window = _WINDOWS.get(budget.period, f" ({budget.period})" if budget.period else "")
+    left, limit = budget.remaining, budget.limit
+    if budget.unit is BudgetUnit.MONEY:
+        amounts = f"{_dollars(left)} of {_dollars(limit)}"
+    else:
+        amounts = f"{_tokens(left)} of {_tokens(limit)} tokens"
+    return f"{amounts} left{window}{_OWNERS.get(budget.owner.partition(' ')[0], '')}"
+
+
+def _dollars(nanodollars: int) -> str:
+    """Whole cents, rounded down; of less than ten cents four digits."""
+    if 0 < nanodollars < _SMALL:
+        return f"$0.{nanodollars // 100_000:04}"
+    cents = nanodollars // _CENT
+    return f"${cents // 100:,}.{cents % 100:02}"
+
+
+def _tokens(count: int) -> str:
+    """950, 42.1K, 1.2M; rounded down."""
+    for size, letter in _UNITS:
+        if count >= size:
+            tenths = count * 10 // size
+            return f"{tenths // 10:,}" + (f".{tenths % 10}" if tenths % 10 else "") + letter
+    return str(count)
+
+
+# ---- exchange ----
+# Asks a hub: gives a join code for a key, and fetches what is left of a person's budgets.
+#
+# Both go over the connections of an ordinary upstream, so proxies, certificates and time limits hold as for its
+# models. A code is sent once and to one address: no redirect is followed, and no log and no error holds it.
+
+JOIN_PATH: Final = "/hub/v1/join"
+"""Where a code is given for a key, below the address of a hub."""
+
+ASKING_SECONDS: Final = 20.0
+"""The most seconds for an answer: a person waits for it."""
+
+_JSON: Final = {"content-type": "application/json"}
+_VERSION: Final = "/v1"
+_FIRST_ERROR: Final = 300
+_MOST_NAME: Final = 80
+_GONE: Final = frozenset({400, 401, 403, 404, 409, 410})
+"""What a hub answers to a code that it does not take."""
+_CODE_ADVICE: Final = "whoever runs the hub makes another link, each good once and not for long"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinResult:
+    """What a hub gives for a code.
+
+    Attributes:
+        key: The key, which the hub tells once.
+        person: The name of the person whose key it is, or "".
+    """
+
+    key: Secret
+    person: str
+
+
+async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
+    """Gives a join code for a key.
+
+    Args:
+        configuration: The hub as an upstream, without a key; see
+            :func:`partstream.hub.client.base_url_of`.
+        code: The code.
+
+    Raises:
+        UpstreamHTTPError: The hub does not take the code.
+        UpstreamProtocolError: What answers is no hub, or gives no key.
+        LanguageModelError: The hub cannot be reached. No error holds the code.
+    """
+    failure: UpstreamError
+    try:
+        async with aclosing(UpstreamHTTP(configuration)) as http:
+            fetch = DocumentFetcher(http)
+            path = _root(http) + JOIN_PATH
+            response = await _within_time(fetch(path, _JSON, dumps({"code": code.reveal()})))
+            return _joined(_document(response, path))
+    except UpstreamError as error:
+        # Raised below, where no traceback shows variables that hold the code.
+        failure = redacted_error(error, Redactor([code.reveal()]))
+        if getattr(error, "http_status", None) in _GONE:
+            failure.advise(_CODE_ADVICE)
+    raise failure
+
+
+async def is_of_hub(configuration: GatewayConfiguration) -> bool:
+    """Whether the key of an upstream is one that a hub gave; asks nobody but the place of the key.
+
+    Raises:
+        CredentialError: The key cannot be had.
+    """
+    if configuration.credentials is None:
+        return is_hub_key(configuration.api_key)
+    return is_hub_key(await configuration.credentials.get())
+
+
+async def fetch_standing(configuration: GatewayConfiguration) -> HubStanding:
+    """Fetches what a hub says of the person whose key the configuration holds.
+
+    Raises:
+        UpstreamProtocolError: What answers is no hub.
+        LanguageModelError: The hub refuses the key, or cannot be reached.
+    """
+    async with aclosing(UpstreamHTTP(configuration)) as http:
+        path = _root(http) + ME_PATH
+        response = await _within_time(DocumentFetcher(http)(path, {}))
+    return read_standing(_document(response, path))
+
+
+def _root(http: UpstreamHTTP) -> str:
+    """The path below which the hub is: what stands before `/v1` in the base URL."""
+    return http.base_path.removesuffix(_VERSION)
+
+
+async def _within_time(answer: Any) -> FetchResponse:
+    try:
+        async with asyncio.timeout(ASKING_SECONDS):
+            response: FetchResponse = await answer
+    except TimeoutError as error:
+        raise UpstreamError(f"the hub did not answer within {ASKING_SECONDS:g} s") from error
+    return response
+
+
+def _document(response: FetchResponse, path: str) -> Any:
+    if response.status >= _FIRST_ERROR:
+        raise http_error(response.status, response.headers, response.body, datetime.now(UTC))
+    try:
+        return loads(response.body)
+    except JSONDecodeError:
+        pass
+    if response.body.lstrip().startswith(b"<"):  # a login, a proxy: the title of the page says which
+        raise content_type_error(response.headers, response.body, wanted="document of a hub", expected="JSON")
+    # Not quoted: half of a document may hold a key.
+    raise UpstreamProtocolError(event_type=path, field=None, got="no JSON", expected="the document of a hub")
+
+
+def _joined(document: Any) -> JoinResult:
+    """What a hub gives; an error names no value, because it may be a key."""
+    if not isinstance(document, dict):
+        raise _wrong("key", "no object", "an object with a key")
+    given: Mapping[str, Any] = document
+    key = given.get("key")
+    if not isinstance(key, str) or not is_hub_key(Secret(key)):
+        raise _wrong("key", "no key of a hub", "a text that begins with psk_")
+    person = given.get("person")
+    is_name = isinstance(person, str) and len(person) <= _MOST_NAME and person.isprintable()
+    return JoinResult(Secret(key), str(person) if is_name else "")
+
+
+def _wrong(field: str, got: str, expected: str) -> UpstreamProtocolError:
+    return UpstreamProtocolError(event_type=JOIN_PATH, field=field, got=got, expected=expected)
+
+
+# ---- links ----
+# The addresses of a hub, and the links by which a person joins it; without I/O.
+#
+# A link comes from a mail or a chat, so nothing in it is trusted: it names an address, which a person confirms, and a
+# code, which is sent to that address alone. The code stands behind `#`, which no browser sends to a server.
+
+EDITOR_AUTHORITY: Final = "partstream.partstream"
+"""The extension in a link to VS Code: its publisher and its name."""
+
+JOIN_PAGE: Final = "/hub/join"
+"""The page of a hub that a join link opens in a browser."""
+
+_PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
+"""What a person may copy along with the address, with or without a slash behind it."""
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{8,200}", re.ASCII)
+_EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
+_EXPECTED: Final = "the address of a hub, such as https://hub.example.com"
+_SECURE: Final = "an address that begins with https://; http:// is for a hub on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLink:
+    """What a link says.
+
+    Attributes:
+        hub: The address of the hub, without a slash at its end.
+        code: The join code, or None for an address alone.
+    """
+
+    hub: str
+    code: Secret | None = None
+
+
+def hub_address(text: str, where: str = "the address of the hub", *, allow_insecure_http: bool = False) -> str:
+    """The address of a hub: without the paths below it, without a slash at its end.
+
+    Args:
+        text: What a person wrote: with or without a scheme, also the base URL or the page that a link opens.
+        where: What an error calls it.
+        allow_insecure_http: Whether it may be plain http to another machine.
+
+    Raises:
+        ConfigurationError: It is none, or is not encrypted and on another machine.
+    """
+    given = text.strip()
+    address = _split(with_scheme(given), where)
+    if address.query or address.fragment:
+        raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
+    if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
+        raise ConfigurationError(where, f"plain http to {address.netloc}", _SECURE)
+    return urlunsplit((address.scheme, address.netloc.lower(), _links_root(address.path), "", ""))
+
+
+def base_url_of(hub: str) -> str:
+    """The base URL of a hub for programs that ask its models."""
+    return hub + _VERSION
+
+
+def join_code(text: str, where: str = "the join code") -> Secret:
+    """A join code.
+
+    Raises:
+        ConfigurationError: It has a form that no code has; the message shows nothing of it.
+    """
+    code = text.strip()
+    if not _CODE.fullmatch(code):
+        raise ConfigurationError(where, "a text of another form", "letters, digits, - and _, as the link has them")
+    return Secret(code)
+
+
+def is_join_link(text: str) -> bool:
+    """Whether a text is a link with a code, and no address alone."""
+    scheme, separator, rest = text.strip().partition("://")
+    return bool(separator) and (scheme.lower() in _EDITOR_SCHEMES or "#" in rest)
+
+
+def join_link(text: str, where: str = "the join link", *, allow_insecure_http: bool = False) -> JoinLink:
+    """Reads a link: `https://hub.example.com/hub/join#CODE`, or `vscode://…/join?hub=https://hub.example.com#CODE`.
+
+    Args:
+        text: The link.
+        where: What an error calls it.
+        allow_insecure_http: Whether the hub may be at plain http on another machine.
+
+    Raises:
+        ConfigurationError: It is no such link; the message shows nothing of its code.
+    """
+    try:
+        address = urlsplit(text.strip())
+    except ValueError:  # brackets that are not closed
+        raise ConfigurationError(where, "no URL", _EXPECTED) from None
+    hub = urlunsplit(address._replace(fragment=""))
+    if address.scheme in _EDITOR_SCHEMES:
+        hubs = [value for name, value in parse_qsl(address.query) if name == "hub"]
+        if len(hubs) != 1 or address.path.strip("/") != "join":
+            raise ConfigurationError(where, "a link to VS Code that names no hub", "a join link")
+        hub = hubs[0]
+    code = join_code(address.fragment, where) if address.fragment else None
+    return JoinLink(hub_address(hub, where, allow_insecure_http=allow_insecure_http), code)
+
+
+def page_link(hub: str, code: str) -> str:
+    """The link that a person is sent: it opens the hub's page, whose server never sees the code."""
+    return f"{hub}{JOIN_PAGE}#{code}"
+
+
+def editor_link(hub: str, code: str) -> str:
+    """The link that opens VS Code, where the extension asks before it sends anything."""
+    return f"vscode://{EDITOR_AUTHORITY}/join?hub={quote(hub, safe='')}#{code}"
+
+
+def _split(url: str, where: str) -> SplitResult:
+    if any(map(str.isspace, url)) or not url.isprintable():
+        raise ConfigurationError(where, "a text with blanks in it", _EXPECTED)
+    try:
+        address = urlsplit(url)
+        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        usable = False
+    if not usable:
+        raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
+    if "@" in address.netloc:
+        raise ConfigurationError(where, "an address with a user name or password in it", _EXPECTED)
+    return address
+
+
+def _links_root(path: str) -> str:
+    """The path below which a hub is mounted: mostly none."""
+    kept = path.rstrip("/")
+    for part in _PARTS:
+        if kept.endswith(part):
+            return kept.removesuffix(part)
+    return kept
