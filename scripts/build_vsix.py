@@ -42,7 +42,7 @@ NOT_BUNDLED = {
 NOT_PACKED = {
     "partstream.__main__": "the command line",
     "partstream.cli": "the command line",
-    "partstream.client_settings": "what commands tell other clients",
+    "partstream.hub.clients": "what commands tell other clients",
     "partstream.conformance": "tests a provider; for a terminal",
     "partstream.projects": "what `partstream new` writes",
     "partstream.recorder": "a proxy that a command starts",

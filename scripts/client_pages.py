@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tried_table import row
 
-from partstream.client_settings import CLIENTS
-from partstream.client_settings.server import Server, TokenPlace
+from partstream.hub.clients import CLIENTS, Server, TokenPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream.client_settings.client import Client, Settings
+    from partstream.hub.clients import Client, Settings
 
 __all__ = ["agents_section", "client_pages", "pages_section"]
 

@@ -16,7 +16,7 @@ from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS, Run
 from clients.served.packages import FOLDER as SERVED
 
-from partstream.client_settings import CLIENTS
+from partstream.hub.clients import CLIENTS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
 TEXT = "These words are the whole answer."

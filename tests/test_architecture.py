@@ -366,7 +366,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",
-    "partstream.client_settings.libraries",
+    "partstream.hub.clients",
     "partstream.agents.openai_agents.wire",
 }
 
@@ -389,7 +389,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.tokens.counting.files": _GEMINI,
     "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Clients that are called like a protocol, or like the library of one.
-    "partstream.client_settings.agents": {"ai-sdk", *_GEMINI},
+    "partstream.hub.clients": {"ai-sdk", *_GEMINI},
     # Another wire of the same servers, with the same errors and files.
     "partstream.protocols.gemini_interactions": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,

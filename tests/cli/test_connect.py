@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from commands import call, run
 
-from partstream.client_settings import CLIENTS
+from partstream.hub.clients import CLIENTS
 from partstream.testing import ReplayUpstream
 
 TOKEN = "token-of-this-test"  # noqa: S105 - made up

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from partstream.client_settings import CLIENTS
-from partstream.client_settings.client import ClientSettingsFile, FileSettings
-from partstream.client_settings.json_files import JsonFile
-from partstream.client_settings.server import Server, TokenPlace
-from partstream.client_settings.toml_files import TomlFile
-from partstream.client_settings.written import Done, Outcome, take_back, write
+from partstream.hub.clients import (
+    CLIENTS,
+    ClientSettingsFile,
+    Done,
+    FileSettings,
+    JsonFile,
+    Outcome,
+    Server,
+    TokenPlace,
+    TomlFile,
+    take_back,
+    write,
+)
 from partstream.settings.errors import ConfigurationError
 
 MINE = '{\n  // mine\n  "env": {"EDITOR": "vi", "URL": "before"},\n  "theme": "dark"\n}\n'

@@ -18,10 +18,9 @@ from partstream.cli.asking import Questions
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
-from partstream.client_settings import CLIENTS
-from partstream.client_settings.server import Server, TokenPlace
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.hub.clients import CLIENTS, Server, TokenPlace
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
@@ -32,7 +31,7 @@ from partstream.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.client_settings.client import Client, FileSettings, Settings
+    from partstream.hub.clients import Client, FileSettings, Settings
     from partstream.models.records import ModelRecord
     from partstream.serving.access_token import AccessToken
     from partstream.upstreams.secret import Secret
@@ -305,7 +304,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
 
 
 def _write(client: Client, server: Server, settings: Settings) -> None:
-    from partstream.client_settings.written import write  # noqa: PLC0415 - printing does without it
+    from partstream.hub.clients import write  # noqa: PLC0415 - printing does without it
 
     if not settings.files:
         raise click.UsageError(
@@ -322,7 +321,7 @@ def _write(client: Client, server: Server, settings: Settings) -> None:
 
 
 def _take_back(client: Client) -> None:
-    from partstream.client_settings.written import take_back  # noqa: PLC0415
+    from partstream.hub.clients import take_back  # noqa: PLC0415
 
     settings = client.settings(Server(_URL, "", _token(None)), client.wires[0])
     outcomes = take_back([(_path(one), one) for one in settings.files], _record(client))

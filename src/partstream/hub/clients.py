@@ -1,0 +1,1346 @@
+"""What a client needs to ask a server: its settings as values, and its own files, changed as text and back again.
+
+Knows no socket and no screen: `partstream connect` asks the server for its models and says what was done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import sys
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.settings_files import (
+    Member,
+    Node,
+    Splice,
+    UnusableTextError,
+    applied,
+    newline_of,
+    read_nodes,
+    taken_back,
+)
+from partstream.configuration.file_edits import edit_file
+from partstream.settings.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.codec.settings_files import FileForm, Key
+
+
+# ---- json files ----
+# Changes members of a JSON text, and leaves its comments, its order and its spaces as they are.
+
+_INDENTATION: Final = re.compile(r"\n([ \t]+)\S")
+_BLANK: Final = " \t"
+
+
+class JsonFile:
+    """JSON, also with comments. See :class:`~partstream.codec.settings_files.FileForm`."""
+
+    def found(self, text: str, key: Key) -> str | None:
+        """See the protocol."""
+        node = _node(text, key)
+        return None if node is None else text[node.start : node.end]
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """See the protocol."""
+        node = _node(text, key)
+        return node is not None and bool(node.value == value)
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        indentation = _indentation(text)
+        written = json.dumps(value, ensure_ascii=False, indent=indentation)
+        lines = written.splitlines()
+        return self.with_written(text, key, (newline_of(text) + indentation * len(key)).join(lines))
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """See the protocol."""
+        if not text.strip("\ufeff \t\r\n"):
+            lines = self._nested(text, key, written, 0)
+            return (Splice(0, text, "{" + lines + newline_of(text) + "}" + newline_of(text)),)
+        node, depth = read_nodes(text), 0
+        while depth < len(key):
+            if node.members is None:
+                raise UnusableTextError(f"no object in {'.'.join(key[:depth]) or 'the file'}", "an object")
+            member = next((one for one in node.members if one.name == key[depth]), None)
+            if member is None:
+                return (self._added(text, node, key[depth:], written, depth),)
+            node, depth = member.node, depth + 1
+        return (Splice(node.start, text[node.start : node.end], written),)
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """See the protocol."""
+        splices: list[Splice] = []
+        for length in range(len(key), 0, -1):
+            if _node(text, key[:length]) is None or (length < len(key) and _node(text, key[:length]).members):  # type: ignore[union-attr]
+                break
+            new = self._removed(text, key[:length])
+            text = applied(text, new)
+            splices += new
+        return tuple(splices)
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """See the protocol."""
+        text = ""
+        for key, value in values.items():
+            text = applied(text, self.with_value(text, key, value))
+        return text
+
+    def _nested(self, text: str, key: Key, written: str, depth: int) -> str:
+        """A member and the objects around it, each on a line of its own."""
+        line = newline_of(text) + _indentation(text) * (depth + 1)
+        name = f"{line}{json.dumps(key[0], ensure_ascii=False)}: "
+        return (
+            name + written
+            if len(key) == 1
+            else name + "{" + self._nested(text, key[1:], written, depth + 1) + line + "}"
+        )
+
+    def _added(self, text: str, node: Node, key: Key, written: str, depth: int) -> Splice:
+        """A new member behind the last one of an object."""
+        member = self._nested(text, key, written, depth)
+        if not node.members:
+            said = text[node.start + 1 : node.end - 1].rstrip()
+            gap = text[node.start + 1 + len(said) : node.end - 1]
+            end = newline_of(text) + _indentation(text) * depth
+            return Splice(node.start + 1 + len(said), gap, member + end)
+        last = node.members[-1]
+        if last.comma is not None:
+            return Splice(last.comma + 1, "", member + ",")
+        return Splice(last.node.end, "", "," + member)
+
+    def _removed(self, text: str, key: Key) -> list[Splice]:
+        """A member goes with its line, and with the comma behind or before it."""
+        around = _node(text, key[:-1])
+        members = [] if around is None or around.members is None else around.members
+        place = next(number for number, one in enumerate(members) if one.name == key[-1])
+        member = members[place]
+        start, end = _line_of(text, member)
+        is_last = place == len(members) - 1
+        splices = [Splice(start, text[start:end], "")]
+        if is_last and member.comma is None and place:
+            comma = members[place - 1].comma
+            if comma is not None:
+                splices.append(Splice(comma, ",", ""))
+        return splices
+
+
+def _node(text: str, key: Key) -> Node | None:
+    if not text.strip("\ufeff \t\r\n"):
+        return None
+    node: Node | None = read_nodes(text)
+    for name in key:
+        members = (node.members if node is not None else None) or []
+        node = next((one.node for one in members if one.name == name), None)
+    return node
+
+
+def _line_of(text: str, member: Member) -> tuple[int, int]:
+    """What a member takes: from its line's begin to its end with the comma, where nothing else is on the line."""
+    end = member.node.end if member.comma is None else member.comma + 1
+    start = member.start
+    while start and text[start - 1] in _BLANK:
+        start -= 1
+    behind = end
+    while behind < len(text) and text[behind] in _BLANK:
+        behind += 1
+    if start and text[start - 1] == "\n" and text[behind : behind + 1] in {"\r", "\n", "}", ""}:
+        start -= 2 if text[start - 2 : start] == "\r\n" else 1
+        return start, behind if text[behind : behind + 1] in {"\r", "\n"} else end
+    return member.start, end
+
+
+def _indentation(text: str) -> str:
+    found = _INDENTATION.search(text)
+    return "  " if found is None else found[1]
+
+
+# ---- toml files ----
+# Changes keys of the head and whole tables of a TOML text, and leaves all else as it is, its comments too.
+#
+# As in the user's own file (docs/decisions/0014-the-file-is-changed-as-text.md), a change counts only if the standard
+# library reads the new text as the old document with the change in it.
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_TABLE: Final = re.compile(r"[ \t]*\[")
+_NOTHING: Final = re.compile(r"[ \t]*(#.*)?")
+_VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.*)?$)"""
+"""A value that is on one line, whatever is said behind it."""
+
+
+class TomlFile:
+    """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
+
+    See :class:`~partstream.codec.settings_files.FileForm`.
+    """
+
+    def found(self, text: str, key: Key) -> str | None:
+        """See the protocol."""
+        if _value(_read(text), key) is None:
+            return None
+        start, end = _place(text, key)
+        return text[start:end]
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """See the protocol."""
+        return bool(_value(_read(text), key) == value)
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        written = _table(key, value, newline_of(text)) if isinstance(value, dict) else _written(value)
+        splices = self.with_written(text, key, written)
+        wanted = _changed(_read(text), key, value)
+        if len(key) == 1 and not _makes(text, splices, wanted):
+            splices = (Splice(0, "", f"{_name(key[0])} = {written}{newline_of(text)}"),)
+        return _checked(text, splices, wanted, written)
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """See the protocol."""
+        newline = newline_of(text)
+        if _value(_read(text), key) is not None:
+            start, end = _place(text, key)
+            return (Splice(start, text[start:end], written),)
+        if len(key) > 1:
+            gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
+            return (Splice(len(text), "", gap + written),)
+        return (self._line(text, f"{_name(key[0])} = {written}", newline),)
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """See the protocol."""
+        if _value(_read(text), key) is None:
+            return ()
+        start, end = _place(text, key)
+        if len(key) == 1:
+            start = text.rfind("\n", 0, start) + 1
+            end = text.find("\n", end) + 1 or len(text)
+        else:
+            before = text[:start].rstrip("\r\n")
+            start = max(len(before) + len(newline_of(text)), 0) if before else 0
+        return _checked(text, (Splice(start, text[start:end], ""),), _changed(_read(text), key, None), "")
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """See the protocol."""
+        text = ""
+        for key, value in values.items():
+            text = applied(text, self.with_value(text, key, value))
+        return text
+
+    def _line(self, text: str, line: str, newline: str) -> Splice:
+        """A new line of the head: behind its last key, before what is said of the first table."""
+        lines = text.splitlines(keepends=True)
+        head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
+        while head and _NOTHING.fullmatch(lines[head - 1].rstrip("\r\n")):
+            head -= 1
+        at = sum(map(len, lines[:head]))
+        before = "" if not at or text[:at].endswith("\n") else newline
+        behind = newline if at == 0 and text.strip() else ""
+        return Splice(at, "", before + line + newline + behind)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableTextError(f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+    except RecursionError:
+        raise UnusableTextError("tables or lists nested too deeply", "fewer levels") from None
+
+
+def _value(document: Mapping[str, Any], key: Key) -> Any:
+    value: Any = document
+    for name in key:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _changed(document: dict[str, Any], key: Key, value: Any) -> dict[str, Any]:
+    """The document with a value for a key; without the key, and the tables that are empty then, for None."""
+    name, *rest = key
+    inner = document.get(name)
+    new = _changed(inner if isinstance(inner, dict) else {}, tuple(rest), value) if rest else value
+    others = {one: kept for one, kept in document.items() if one != name}
+    return others if new is None or (rest and not new) else {**document, name: new}
+
+
+def _checked(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any], written: str) -> tuple[Splice, ...]:
+    """The changes, if they make what is wanted.
+
+    Raises:
+        UnusableTextError: They make something else: the text has an unusual form.
+    """
+    if _makes(text, splices, wanted):
+        return splices
+    raise UnusableTextError("a form that is not changed by a program", f"this by hand:\n{written}".rstrip("\n"))
+
+
+def _makes(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any]) -> bool:
+    try:
+        return tomllib.loads(applied(text, splices)) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _place(text: str, key: Key) -> tuple[int, int]:
+    """Where the value of a key of the head is, or the lines of a table.
+
+    Raises:
+        UnusableTextError: It is written in a form that is not changed here.
+    """
+    if len(key) == 1:
+        head = _TABLE_LINE.search(text)
+        own = re.compile(rf"^[ \t]*{_key_pattern(key[0])}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
+        found = own.search(text.replace("\r\n", " \n"), 0, len(text) if head is None else head.start())
+        if found is not None:
+            return found.span(1)
+    else:
+        lines = text.splitlines(keepends=True)
+        own = re.compile(r"[ \t]*\[[ \t]*" + r"[ \t]*\.[ \t]*".join(map(_key_pattern, key)) + r"[ \t]*(\.|\])")
+        start = next((number for number, line in enumerate(lines) if own.match(line)), None)
+        if start is not None:
+            others = (n for n in range(start, len(lines)) if _TABLE.match(lines[n]) and not own.match(lines[n]))
+            end = next(others, len(lines))
+            while _NOTHING.fullmatch(lines[end - 1].rstrip("\r\n")):
+                end -= 1
+            return sum(map(len, lines[:start])), sum(map(len, lines[:end]))
+    raise UnusableTextError(f"{'.'.join(key)} in a form that is not changed by a program", "that it is removed by hand")
+
+
+_TABLE_LINE: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+def _key_pattern(name: str) -> str:
+    return rf"(?:{re.escape(name)}|{re.escape(_written(name))}|'{re.escape(name)}')"
+
+
+def _table(key: Key, values: Mapping[str, Any], newline: str) -> str:
+    """A table; the tables in it are written in one line each."""
+    lines = [
+        f"[{'.'.join(map(_name, key))}]",
+        *(f"{_name(name)} = {_written(value)}" for name, value in values.items()),
+    ]
+    return newline.join(lines) + newline
+
+
+def _name(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _written(name)
+
+
+def _written(value: Any) -> str:
+    """A value in TOML, whose texts and numbers are written as in JSON; JSON alone leaves U+007F as it is."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_name(name)} = {_written(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# ---- yaml files ----
+# Changes the two simple forms of YAML that clients keep: names with a text each, and a list of such.
+#
+# No YAML is read beyond its lines: what is more than that is left to a person, and said so. Source: YAML 1.2.2, of
+# which JSON's texts are a part.
+
+_YAML_FILES_NOTHING: Final = re.compile(r"[ \t]*(#.*)?|---|%.*")
+_PLAIN: Final = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
+_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_ONE_LINE: Final = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'&*!|>{}\[\]#%@`][^#\r\n]*?)(?=[ \t]*(?:#.*)?$)"""
+)
+"""A text that ends on its line."""
+
+
+class YamlNames:
+    """A file of names with a text each. See :class:`~partstream.codec.settings_files.FileForm`."""
+
+    def found(self, text: str, key: Key) -> str | None:
+        """See the protocol."""
+        place = _text_of(text, key[0])
+        return None if place is None else text[place[0] : place[1]]
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """See the protocol."""
+        return self.found(text, key) in {
+            _yaml_files_written(value),
+            json.dumps(value, ensure_ascii=False),
+            f"'{value}'",
+        }
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        return self.with_written(text, key, _yaml_files_written(value))
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """See the protocol."""
+        _check_lines(text, re.compile(r"[^\s\-?&*!|>%@`,\[\]{}].*:.*"), "names with a value each")
+        if (place := _text_of(text, key[0])) is not None:
+            return (Splice(place[0], text[place[0] : place[1]], written),)
+        return (_at_the_end(text, f"{key[0]}: {written}" + newline_of(text)),)
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """See the protocol."""
+        if (place := _text_of(text, key[0])) is None:
+            return ()
+        start = text.rfind("\n", 0, place[0]) + 1
+        end = text.find("\n", place[1]) + 1 or len(text)
+        return (Splice(start, text[start:end], ""),)
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """See the protocol."""
+        return "".join(f"{key[0]}: {_yaml_files_written(value)}\n" for key, value in values.items())
+
+
+class YamlList:
+    """A file that is a list. A key is the name and the text by which an entry is known.
+
+    See :class:`~partstream.codec.settings_files.FileForm`.
+    """
+
+    def found(self, text: str, key: Key) -> str | None:
+        """See the protocol."""
+        place = _entry(text, key)
+        return None if place is None else text[place[0] : place[1]]
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """See the protocol."""
+        return self.found(text, key) == _block(value, newline_of(text))
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        return self.with_written(text, key, _block(value, newline_of(text)))
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """See the protocol."""
+        _check_lines(text, re.compile(r"-[ \t].*|-"), "a list of entries that begin with a dash at the margin")
+        if (place := _entry(text, key)) is not None:
+            return (Splice(place[0], text[place[0] : place[1]], written),)
+        return (_at_the_end(text, written),)
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """See the protocol."""
+        place = _entry(text, key)
+        return () if place is None else (Splice(place[0], text[place[0] : place[1]], ""),)
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """See the protocol."""
+        text = ""
+        for key, value in values.items():
+            text = applied(text, self.with_value(text, key, value))
+        return text
+
+
+def _check_lines(text: str, form: re.Pattern[str], expected: str) -> None:
+    """Lets a text pass whose lines at the margin have a form.
+
+    Raises:
+        UnusableTextError: One has another.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if line[:1] not in {" ", "\t"} and not _YAML_FILES_NOTHING.fullmatch(line) and not form.fullmatch(line):
+            raise UnusableTextError(f"another form in line {number}", expected)
+
+
+def _text_of(text: str, name: str) -> tuple[int, int] | None:
+    """Where the text of a name is.
+
+    Raises:
+        UnusableTextError: It does not end on the line of its name.
+    """
+    line = re.search(rf"^(?:{re.escape(name)}|\"{re.escape(name)}\"|'{re.escape(name)}')[ \t]*:", text, re.MULTILINE)
+    if line is None:
+        return None
+    found = re.compile(r"[ \t]+" + _ONE_LINE.pattern, re.MULTILINE).match(text.replace("\r\n", " \n"), line.end())
+    if found is None:
+        raise UnusableTextError(f"{name} with a value of more than one line", "a text on its line")
+    return found.span(1)
+
+
+def _entry(text: str, key: Key) -> tuple[int, int] | None:
+    """The lines of the entry that says a text for a name; comments behind it belong to what follows."""
+    lines = text.splitlines(keepends=True)
+    starts = [number for number, line in enumerate(lines) if line.startswith("-")]
+    name, value = map(re.escape, key)
+    says = re.compile(rf"^(?:- |  )[ \t]*{name}[ \t]*:[ \t]+[\"']?{value}[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+    for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
+        end = following
+        while end > start and _YAML_FILES_NOTHING.fullmatch(lines[end - 1].rstrip("\r\n")):
+            end -= 1
+        if says.search("".join(lines[start:end])):
+            return sum(map(len, lines[:start])), sum(map(len, lines[:end]))
+    return None
+
+
+def _at_the_end(text: str, new: str) -> Splice:
+    before = "" if not text or text.endswith("\n") else newline_of(text)
+    return Splice(len(text), "", before + new)
+
+
+def _block(values: Mapping[str, Any], newline: str) -> str:
+    """An entry of a list."""
+    lines = (f"{name}: {_yaml_files_written(value)}" for name, value in values.items())
+    return "- " + f"{newline}  ".join(lines) + newline
+
+
+def _yaml_files_written(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+# ---- server ----
+# The server that a client shall ask: where it is, which of its models, and where the token is kept.
+
+_IS_WINDOWS: Final = sys.platform == "win32"
+_ANY: Final = "none"
+"""What is said in the place of a token to a server that asks for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPlace:
+    """Where a client finds the token. The token itself is in no setting.
+
+    Attributes:
+        variable: An environment variable that holds it, unless a file does.
+        file: The file that holds it, or None.
+        is_needed: Whether the server asks for one at all; without it, clients that insist on one say a word.
+    """
+
+    variable: str
+    file: Path | None = None
+    is_needed: bool = True
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """A program that prints the token, with its arguments."""
+        if not self.is_needed:
+            return ("cmd", "/c", "echo", _ANY) if _IS_WINDOWS else ("echo", _ANY)
+        if self.file is None:
+            return ("cmd", "/c", f"echo %{self.variable}%") if _IS_WINDOWS else ("printenv", self.variable)
+        return ("cmd", "/c", "type", str(self.file)) if _IS_WINDOWS else ("cat", str(self.file))
+
+    @property
+    def in_braces(self) -> str:
+        """The token as opencode's own file refers to it."""
+        if not self.is_needed:
+            return _ANY
+        return f"{{env:{self.variable}}}" if self.file is None else f"{{file:{self.file}}}"
+
+    @property
+    def in_shell(self) -> str:
+        """The token as a POSIX shell writes it down without showing it."""
+        if not self.is_needed:
+            return _ANY
+        return f'"${self.variable}"' if self.file is None else f'"$(cat {shlex.quote(str(self.file))})"'
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and one of its models.
+
+    Attributes:
+        root: Its URL, without a slash at the end and without a path of a wire.
+        model: The id of the model.
+        token: Where the token is.
+        window: The tokens that the model takes and gives together, or None where nobody said.
+        output: The tokens of its longest answer, or None.
+    """
+
+    root: str
+    model: str
+    token: TokenPlace
+    window: int | None = None
+    output: int | None = None
+
+    @property
+    def v1(self) -> str:
+        """The base URL of clients that want the version in it."""
+        return f"{self.root}/v1"
+
+
+# ---- client ----
+# What is known of a client: what it is called, which wires it speaks, and what it has to be told of a server.
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettingsFile:
+    """A file in which a client keeps the settings of its user.
+
+    Attributes:
+        folder: Its folder in the home of the user.
+        names: Its names, of which the first that exists counts, else the first.
+        variable: The environment variable that names another folder, or empty.
+        mac: The folder on macOS, if it is another one.
+    """
+
+    folder: str
+    names: tuple[str, ...]
+    variable: str = ""
+    mac: str = ""
+
+    def path(self, environment: Mapping[str, str]) -> Path:
+        """Where it is, whether it exists or not."""
+        named = environment.get(self.variable, "") if self.variable else ""
+        usual = self.mac if self.mac and sys.platform == "darwin" else self.folder
+        folder = Path(named) if named else Path.home() / usual
+        return next((folder / name for name in self.names if (folder / name).is_file()), folder / self.names[0])
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettings:
+    """Values for a file.
+
+    Attributes:
+        file: The file.
+        form: Its form.
+        values: The values by their keys; a longer key is an object or a table around the value.
+    """
+
+    file: ClientSettingsFile
+    form: FileForm
+    values: Mapping[Key, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a program says to a library.
+
+    Attributes:
+        language: The name of the language, as blocks of code in Markdown have it.
+        text: The lines.
+    """
+
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a client has to be told.
+
+    Attributes:
+        files: Values for its own files.
+        environment: Environment variables, by name; a place of the token stands for the token.
+        is_environment_enough: Whether the variables do without the files.
+        program: What a program says, for a library that needs more than variables.
+    """
+
+    files: tuple[FileSettings, ...] = ()
+    environment: Mapping[str, str | TokenPlace] = field(default_factory=lambda: MappingProxyType({}))
+    is_environment_enough: bool = False
+    program: Program | None = None
+
+    def exports(self) -> list[str]:
+        """The variables as lines of a POSIX shell."""
+        return [
+            f"export {name}={value.in_shell if isinstance(value, TokenPlace) else shlex.quote(value)}"
+            for name, value in self.environment.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client.
+
+    Attributes:
+        name: What `partstream connect` calls it.
+        title: What its makers call it.
+        package: Where it is had, such as `npm: @openai/codex`.
+        wires: The wires that it speaks, by words of people; the first is taken unless another is asked for.
+        settings: Gives what it has to be told of a server, over one of these wires.
+        run: The words of the command that starts it, with `{model}` for the model; none for a library.
+        notes: What a person has to know, in sentences.
+    """
+
+    name: str
+    title: str
+    package: str
+    wires: tuple[str, ...]
+    settings: Callable[[Server, str], Settings]
+    run: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+# ---- agents ----
+# The programs that people talk to, and what each has to be told of a server. Versions: docs/clients.md.
+#
+# Sources: the documentation of each, and a run of each against a server on loopback, whose requests are kept in
+# `tests/fixtures/agents`.
+
+RESPONSES: Final = "responses"
+WEBSOCKET: Final = "websocket"
+CHAT: Final = "chat"
+MESSAGES: Final = "messages"
+
+_PROVIDER: Final = "partstream"
+_USUAL_WINDOW: Final = 128_000
+_USUAL_OUTPUT: Final = 16_384
+"""Tokens, for clients that have to be told a number where no server tells one."""
+
+_REFUSALS: Final = (
+    "A token that the server refuses is status 401; a key that the provider's own server refuses, and a policy that "
+    "forbids the request, are status 403."
+)
+
+_CODEX: Final = ClientSettingsFile(".codex", ("config.toml",), "CODEX_HOME")
+_CLAUDE: Final = ClientSettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")
+_OPENCODE: Final = ClientSettingsFile(
+    ".config", ("opencode/opencode.json", "opencode/opencode.jsonc"), "XDG_CONFIG_HOME"
+)
+_QWEN: Final = ClientSettingsFile(".qwen", ("settings.json",))
+_GEMINI: Final = ClientSettingsFile(".gemini", ("settings.json",))
+_AIDER: Final = ClientSettingsFile("", (".aider.conf.yml",))
+_LLM: Final = ClientSettingsFile(
+    ".config/io.datasette.llm",
+    ("extra-openai-models.yaml",),
+    "LLM_USER_PATH",
+    "Library/Application Support/io.datasette.llm",
+)
+_OPENCODE_PACKAGES: Final = {
+    CHAT: "@ai-sdk/openai-compatible",
+    RESPONSES: "@ai-sdk/openai",
+    MESSAGES: "@ai-sdk/anthropic",
+}
+
+
+def _codex(server: Server, wire: str) -> Settings:
+    provider: dict[str, Any] = {"name": "Partstream", "base_url": server.v1, "wire_api": "responses"}
+    provider |= _codex_key(server)
+    if wire == WEBSOCKET:
+        provider["supports_websockets"] = True
+    values: dict[Key, Any] = {("model",): server.model, ("model_provider",): _PROVIDER}
+    if server.window is not None:
+        values["model_context_window",] = server.window
+    values["model_providers", _PROVIDER] = provider
+    return Settings((FileSettings(_CODEX, TomlFile(), values),))
+
+
+def _codex_key(server: Server) -> dict[str, Any]:
+    """Where Codex finds the token. Only where a command says it, Codex asks for a list of models.
+
+    From an entry of that list it takes the instructions in place of its own, so it is told to ask for none (tried with
+    0.169.0; see `partstream.protocols.model_documents`).
+    """
+    token = server.token
+    if not token.is_needed:
+        return {}
+    if token.file is None:
+        return {"env_key": token.variable}
+    program, *arguments = token.command
+    return {
+        "auth": {"command": program, "args": arguments},
+        "model_catalog_url": f"{server.v1}/models?models=none",
+    }
+
+
+def _claude(server: Server, _wire: str) -> Settings:
+    asked = {
+        "ANTHROPIC_BASE_URL": server.root,
+        "ANTHROPIC_MODEL": server.model,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": server.model,
+        "ANTHROPIC_DEFAULT_SONNET_MODEL": server.model,
+        "ANTHROPIC_DEFAULT_OPUS_MODEL": server.model,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
+        **({} if server.window is None else {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": str(server.window)}),
+    }
+    values: dict[Key, Any] = {("env", name): value for name, value in asked.items()}
+    values["apiKeyHelper",] = shlex.join(server.token.command)
+    environment: dict[str, str | TokenPlace] = {**asked, "ANTHROPIC_AUTH_TOKEN": server.token}
+    return Settings((FileSettings(_CLAUDE, JsonFile(), values),), environment, is_environment_enough=True)
+
+
+def _opencode(server: Server, wire: str) -> Settings:
+    limit = {"context": server.window or _USUAL_WINDOW, "output": server.output or _USUAL_OUTPUT}
+    provider = {
+        "npm": _OPENCODE_PACKAGES[wire],
+        "name": "Partstream",
+        "options": {
+            "baseURL": server.v1,
+            "apiKey": server.token.in_braces,
+        },
+        "models": {server.model: {"limit": limit}},
+    }
+    values = {
+        ("provider", _PROVIDER): provider,
+        ("model",): f"{_PROVIDER}/{server.model}",
+        ("small_model",): f"{_PROVIDER}/{server.model}",
+    }
+    return Settings((FileSettings(_OPENCODE, JsonFile(), values),))
+
+
+def _copilot(server: Server, wire: str) -> Settings:
+    kinds = {CHAT: {}, RESPONSES: {"COPILOT_PROVIDER_WIRE_API": "responses"}, MESSAGES: {}}
+    return Settings(
+        environment={
+            "COPILOT_PROVIDER_TYPE": "anthropic" if wire == MESSAGES else "openai",
+            "COPILOT_PROVIDER_BASE_URL": server.root if wire == MESSAGES else server.v1,
+            **kinds[wire],
+            "COPILOT_PROVIDER_BEARER_TOKEN": server.token,
+            "COPILOT_MODEL": server.model,
+            "COPILOT_OFFLINE": "true",
+        },
+        is_environment_enough=True,
+    )
+
+
+def _qwen(server: Server, _wire: str) -> Settings:
+    model: dict[str, Any] = {"id": server.model, "name": server.model, "baseUrl": server.v1}
+    model["envKey"] = server.token.variable
+    if server.window is not None:
+        model["generationConfig"] = {"contextWindowSize": server.window}
+    values = {
+        ("modelProviders", "openai"): [model],
+        ("security", "auth", "selectedType"): "openai",
+        ("model", "name"): server.model,
+    }
+    return Settings((FileSettings(_QWEN, JsonFile(), values),), _token_as_variable(server.token))
+
+
+def _token_as_variable(token: TokenPlace) -> dict[str, str | TokenPlace]:
+    """The variable of the token, for clients that look nowhere else."""
+    return {} if token.file is None and token.is_needed else {token.variable: token}
+
+
+def _gemini(server: Server, _wire: str) -> Settings:
+    return Settings(
+        (FileSettings(_GEMINI, JsonFile(), {("security", "auth", "selectedType"): "gemini-api-key"}),),
+        {
+            "GOOGLE_GEMINI_BASE_URL": server.root,
+            "GEMINI_API_KEY": server.token,
+            "GEMINI_MODEL": server.model,
+        },
+    )
+
+
+def _aider(server: Server, _wire: str) -> Settings:
+    values: dict[Key, Any] = {("openai-api-base",): server.v1, ("model",): f"openai/{server.model}"}
+    return Settings((FileSettings(_AIDER, YamlNames(), values),), {"OPENAI_API_KEY": server.token})
+
+
+def _llm(server: Server, _wire: str) -> Settings:
+    name = f"{_PROVIDER}/{server.model}"
+    entry = {
+        "model_id": name,
+        "model_name": server.model,
+        "api_base": server.v1,
+        "api_key_name": _PROVIDER,
+        "can_stream": True,
+        "supports_tools": True,
+        "vision": True,
+    }
+    files = (FileSettings(_LLM, YamlList(), {("model_id", name): entry}),)
+    return Settings(files, {"OPENAI_API_KEY": server.token})
+
+
+AGENTS: Final = (
+    Client(
+        "codex",
+        "Codex CLI",
+        "npm: @openai/codex",
+        (RESPONSES, WEBSOCKET),
+        _codex,
+        ("codex",),
+        (
+            "Codex knows no limits of the model unless the server tells its context window.",
+            (
+                "Codex says that it found no metadata of the model, and works with its own instructions: "
+                "`model_catalog_url` asks for a list without models, because from an entry Codex would take shorter "
+                "instructions in place of its own. `model_reasoning_effort` in its file sets the effort."
+            ),
+            (
+                f"{_REFUSALS} Codex asks again all the same, for about ten seconds: five times, and eleven times after "
+                "401 where a command says the token. Then it shows the server's message."
+            ),
+            "`--wire websocket` keeps one connection for a session, and sends only what is new in a turn.",
+        ),
+    ),
+    Client(
+        "claude",
+        "Claude Code",
+        "npm: @anthropic-ai/claude-code",
+        (MESSAGES,),
+        _claude,
+        ("claude",),
+        (
+            "The three default models are set too: Claude Code asks the small one for titles and summaries.",
+            "What `--write` puts there reads the token by a command; a saved login stays, and is not used.",
+            (
+                f"{_REFUSALS} Where a command says the token, Claude Code asks again all the same, up to ten times "
+                "with longer and longer pauses, for minutes. Where `ANTHROPIC_AUTH_TOKEN` holds it, it ends at once."
+            ),
+        ),
+    ),
+    Client(
+        "opencode",
+        "opencode",
+        "npm: opencode-ai",
+        (CHAT, RESPONSES, MESSAGES),
+        _opencode,
+        ("opencode",),
+        ("Each session asks once more for its title; this answer is counted too.",),
+    ),
+    Client("copilot-cli", "Copilot CLI", "npm: @github/copilot", (CHAT, RESPONSES, MESSAGES), _copilot, ("copilot",)),
+    Client(
+        "qwen-code",
+        "qwen-code",
+        "npm: @qwen-code/qwen-code",
+        (CHAT,),
+        _qwen,
+        ("qwen",),
+        ("After an answer, it may ask once more what to remember of it; this answer is counted too.",),
+    ),
+    Client(
+        "gemini-cli",
+        "Gemini CLI",
+        "npm: @google/gemini-cli",
+        ("gemini",),
+        _gemini,
+        ("gemini",),
+        ("A saved Google login wins over the key; the file chooses the key.",),
+    ),
+    Client("aider", "aider", "PyPI: aider-chat", (CHAT,), _aider, ("aider",)),
+    Client(
+        "llm",
+        "llm",
+        "PyPI: llm",
+        (CHAT,),
+        _llm,
+        ("llm", "-m", "partstream/{model}"),
+        ("`llm keys set partstream` keeps the token instead, and asks for it.",),
+    ),
+)
+"""The rows, as the page lists them."""
+
+
+# ---- libraries ----
+# The libraries that programs ask with, and what each has to be told of a server. Versions: docs/clients.md.
+
+_PYTHON: Final = "python"
+_JAVASCRIPT: Final = "js"
+_OPENAI_CALLS: Final = {
+    RESPONSES: '{client}.responses.create({model}, input="Hello.")',
+    CHAT: '{client}.chat.completions.create({model}, messages=[{{"role": "user", "content": "Hello."}}])',
+}
+_SAID_IN_NODE: Final = 'messages: [{ role: "user", content: "Hello." }]'
+_OPENAI_NODE_CALLS: Final = {
+    RESPONSES: 'await client.responses.create({{ model: {model}, input: "Hello." }})',
+    CHAT: "await client.chat.completions.create({{ model: {model}, {said} }})",
+}
+
+
+def _with_variables(
+    variables: Callable[[Server], dict[str, str | TokenPlace]], program: Callable[[Server, str], Program]
+) -> Callable[[Server, str], Settings]:
+    """A library that is told all by variables; the program shows that it needs no more."""
+
+    def settings(server: Server, wire: str) -> Settings:
+        return Settings(environment=variables(server), is_environment_enough=True, program=program(server, wire))
+
+    return settings
+
+
+def _openai(server: Server) -> dict[str, str | TokenPlace]:
+    return {"OPENAI_BASE_URL": server.v1, "OPENAI_API_KEY": server.token}
+
+
+def _anthropic(server: Server) -> dict[str, str | TokenPlace]:
+    return {"ANTHROPIC_BASE_URL": server.root, "ANTHROPIC_AUTH_TOKEN": server.token}
+
+
+def _token(server: Server) -> dict[str, str | TokenPlace]:
+    token = server.token
+    return {} if token.file is None and token.is_needed else {token.variable: token}
+
+
+def _openai_python(server: Server, wire: str) -> Program:
+    call = _OPENAI_CALLS[wire].format(client="OpenAI()", model=f"model={_quoted(server.model)}")
+    return Program(_PYTHON, f"from openai import OpenAI\n\n{call}\n")
+
+
+def _openai_node(server: Server, wire: str) -> Program:
+    call = _OPENAI_NODE_CALLS[wire].format(model=_quoted(server.model), said=_SAID_IN_NODE)
+    return Program(_JAVASCRIPT, f'import OpenAI from "openai";\n\nconst client = new OpenAI();\n{call};\n')
+
+
+def _anthropic_python(server: Server, _wire: str) -> Program:
+    asked = f'model={_quoted(server.model)}, max_tokens=1024, messages=[{{"role": "user", "content": "Hello."}}]'
+    return Program(_PYTHON, f"from anthropic import Anthropic\n\nAnthropic().messages.create({asked})\n")
+
+
+def _anthropic_node(server: Server, _wire: str) -> Program:
+    asked = f'model: {_quoted(server.model)}, max_tokens: 1024, messages: [{{ role: "user", content: "Hello." }}]'
+    return Program(
+        _JAVASCRIPT,
+        'import Anthropic from "@anthropic-ai/sdk";\n\nconst client = new Anthropic();\n'
+        f"await client.messages.create({{ {asked} }});\n",
+    )
+
+
+def _google_genai(server: Server) -> dict[str, str | TokenPlace]:
+    return {"GOOGLE_GEMINI_BASE_URL": server.root, "GEMINI_API_KEY": server.token}
+
+
+def _google_genai_program(server: Server, _wire: str) -> Program:
+    asked = f'model={_quoted(server.model)}, contents="Hello."'
+    return Program(
+        _PYTHON, f"from google import genai\n\nclient = genai.Client()\nclient.models.generate_content({asked})\n"
+    )
+
+
+def _ollama(server: Server) -> dict[str, str | TokenPlace]:
+    return {"OLLAMA_HOST": server.root, "OLLAMA_API_KEY": server.token}
+
+
+def _ollama_program(server: Server, _wire: str) -> Program:
+    asked = f'{_quoted(server.model)}, messages=[{{"role": "user", "content": "Hello."}}]'
+    return Program(_PYTHON, f"import ollama\n\nollama.chat({asked})\n")
+
+
+def _ai_sdk(server: Server, wire: str) -> Settings:
+    named = f'name: "partstream", {_key(server)}'
+    package, made = {
+        RESPONSES: (
+            "@ai-sdk/open-responses",
+            f"createOpenResponses({{ {named}, url: {_quoted(f'{server.v1}/responses')} }})",
+        ),
+        CHAT: (
+            "@ai-sdk/openai-compatible",
+            f"createOpenAICompatible({{ {named}, baseURL: {_quoted(server.v1)}, includeUsage: true }})",
+        ),
+        MESSAGES: ("@ai-sdk/anthropic", f"createAnthropic({{ {_key(server)}, baseURL: {_quoted(server.v1)} }})"),
+    }[wire]
+    maker = made.partition("(")[0]
+    lines = (
+        f'import {{ {maker} }} from "{package}";',
+        'import { streamText } from "ai";',
+        "",
+        f"const partstream = {made};",
+        f'const {{ textStream }} = streamText({{ model: partstream({_quoted(server.model)}), prompt: "Hello." }});',
+        "for await (const text of textStream) process.stdout.write(text);",
+    )
+    return Settings(environment=_token(server), program=Program(_JAVASCRIPT, "\n".join(lines) + "\n"))
+
+
+def _key(server: Server) -> str:
+    return f"apiKey: process.env.{server.token.variable}"
+
+
+def _langchain(server: Server, wire: str) -> Program:
+    kind = ", use_responses_api=True" if wire == RESPONSES else ""
+    return Program(
+        _PYTHON,
+        "from langchain_openai import ChatOpenAI\n\n"
+        f'ChatOpenAI(model={_quoted(server.model)}, stream_usage=True{kind}).invoke("Hello.")\n',
+    )
+
+
+def _pydantic_ai(server: Server, wire: str) -> Program:
+    model = "OpenAIResponsesModel" if wire == RESPONSES else "OpenAIChatModel"
+    return Program(
+        _PYTHON,
+        f"from pydantic_ai import Agent\nfrom pydantic_ai.models.openai import {model}\n\n"
+        f'Agent({model}({_quoted(server.model)})).run_sync("Hello.")\n',
+    )
+
+
+def _agents_sdk(server: Server, wire: str) -> Program:
+    model = "OpenAIResponsesModel" if wire == RESPONSES else "OpenAIChatCompletionsModel"
+    return Program(
+        _PYTHON,
+        f"from agents import Agent, {model}, Runner\nfrom openai import AsyncOpenAI\n\n"
+        f'agent = Agent("Assistant", model={model}({_quoted(server.model)}, AsyncOpenAI()))\n'
+        'Runner.run_sync(agent, "Hello.")\n',
+    )
+
+
+def _agents_variables(server: Server) -> dict[str, str | TokenPlace]:
+    return {**_openai(server), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+
+
+def _quoted(text: str) -> str:
+    """A text in both languages."""
+    return json.dumps(text)
+
+
+_BOTH: Final = (RESPONSES, CHAT)
+
+LIBRARIES: Final = (
+    Client("openai", "openai for Python", "PyPI: openai", _BOTH, _with_variables(_openai, _openai_python)),
+    Client("openai-node", "openai for Node", "npm: openai", _BOTH, _with_variables(_openai, _openai_node)),
+    Client(
+        "anthropic",
+        "anthropic for Python",
+        "PyPI: anthropic",
+        (MESSAGES,),
+        _with_variables(_anthropic, _anthropic_python),
+    ),
+    Client(
+        "anthropic-node",
+        "anthropic for Node",
+        "npm: @anthropic-ai/sdk",
+        (MESSAGES,),
+        _with_variables(_anthropic, _anthropic_node),
+    ),
+    Client(
+        "google-genai",
+        "google-genai",
+        "PyPI: google-genai",
+        ("gemini",),
+        _with_variables(_google_genai, _google_genai_program),
+    ),
+    Client("ollama", "ollama for Python", "PyPI: ollama", ("ollama",), _with_variables(_ollama, _ollama_program)),
+    Client("ai-sdk", "AI SDK", "npm: ai", (CHAT, RESPONSES, MESSAGES), _ai_sdk),
+    Client("langchain", "LangChain", "PyPI: langchain-openai", (CHAT, RESPONSES), _with_variables(_openai, _langchain)),
+    Client(
+        "pydantic-ai", "Pydantic AI", "PyPI: pydantic-ai", (CHAT, RESPONSES), _with_variables(_openai, _pydantic_ai)
+    ),
+    Client(
+        "openai-agents",
+        "OpenAI Agents SDK",
+        "PyPI: openai-agents",
+        _BOTH,
+        _with_variables(_agents_variables, _agents_sdk),
+        notes=("Without the last variable it sends its traces to OpenAI.",),
+    ),
+)
+"""The rows, as the page lists them."""
+
+
+# ---- client settings ----
+
+CLIENTS: Final = MappingProxyType({client.name: client for client in (*AGENTS, *LIBRARIES)})
+"""The clients by name."""
+
+
+# ---- written ----
+# Writes settings into the files of a client, and takes them back; what it replaced is kept, and nothing more.
+#
+# A record says of each file what was put where and what stood there. While nobody else changes the file, taking back
+# restores its bytes; afterwards only the values that are still ours go, and what somebody wrote over them stays.
+
+_MOST_BYTES: Final = 4 * 1024 * 1024
+
+
+class Done(StrEnum):
+    """What was done to a file, in words."""
+
+    WRITTEN = "written"
+    UNCHANGED = "has these settings already"
+    RESTORED = "as it was before"
+    CLEANED = "without these settings, and with what has changed since"
+    REMOVED = "removed: it was not there before"
+    GONE = "not there any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file.
+
+    Attributes:
+        path: The file.
+        done: What was done, in a few words.
+        left: The keys that stay as somebody else wrote them.
+    """
+
+    path: Path
+    done: Done
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What was done to one file: what a later undo has to know of it.
+
+    Attributes:
+        path: The file.
+        existed: Whether it was there before.
+        digest: Of the file after the change.
+        splices: The changes, from the text before to the text after.
+        keys: The keys with their values, and how the text wrote what stood there before, or None.
+    """
+
+    path: str
+    existed: bool
+    digest: str
+    splices: Sequence[Splice] = field(repr=False)
+    keys: Sequence[tuple[Key, Any, str | None]] = field(repr=False)
+
+
+def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[Outcome]:
+    """Writes values into files. What an earlier call has written there, with other values, is taken back first.
+
+    Args:
+        settings: The files with their values.
+        record: Where it is kept what was replaced.
+
+    Returns:
+        What became of each file.
+
+    Raises:
+        ConfigurationError: A file has a form that is not changed by a program, or somebody else writes it.
+        OSError: A file cannot be written.
+    """
+    known = _read_record(record)
+    planned = [_planned(path, one, known.get(str(path))) for path, one in settings]
+    entries = {**known, **{entry.path: entry for _, _, entry in planned if entry is not None}}
+    if any(entry is not None for _, _, entry in planned):
+        _write_record(record, entries)
+    try:
+        for old, new, entry in planned:
+            if entry is not None:
+                edit_file(Path(entry.path), old, new)
+    except BaseException:
+        _write_record(record, known)
+        raise
+    return [
+        Outcome(path, Done.UNCHANGED if entry is None else Done.WRITTEN)
+        for (path, _), (_, _, entry) in zip(settings, planned, strict=True)
+    ]
+
+
+def take_back(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[Outcome]:
+    """Takes back what was written into the files.
+
+    Args:
+        settings: The files, with their forms; their values do not matter.
+        record: The record of :func:`write`.
+
+    Returns:
+        What became of each file that was written.
+
+    Raises:
+        ConfigurationError: As :func:`write`.
+        OSError: As :func:`write`.
+    """
+    known = _read_record(record)
+    forms = {str(path): one.form for path, one in settings}
+    outcomes = []
+    for path, entry in list(known.items()):
+        if path in forms:
+            outcomes.append(_undone(entry, forms[path]))
+            del known[path]
+            _write_record(record, known)
+    return outcomes
+
+
+def _planned(path: Path, settings: FileSettings, entry: _Entry | None) -> tuple[bytes, str, _Entry | None]:
+    """The bytes of a file, its new text and what to remember; nothing to remember where nothing has to change."""
+    data = _bytes_of(path)
+    text = _written_text_of(path, data)
+    form = settings.form
+    try:
+        wanted = list(settings.values.items())
+        is_ours = entry is None or [(key, value) for key, value, _ in entry.keys] == wanted
+        if is_ours and all(form.means(text, *one) for one in wanted):
+            return data, text, None
+        new = text if entry is None else _without_ours(text, entry, form)[0]
+        splices: list[Splice] = []
+        keys: list[tuple[Key, Any, str | None]] = []
+        for key, value in wanted:
+            keys.append((key, value, form.found(new, key)))
+            change = form.with_value(new, key, value)
+            new = applied(new, change)
+            splices += change
+    except UnusableTextError as error:
+        raise ConfigurationError(str(path), error.got, error.expected) from None
+    existed = path.exists() if entry is None else entry.existed
+    return data, new, _Entry(str(path), existed, _digest(new.encode()), splices, keys)
+
+
+def _undone(entry: _Entry, form: FileForm) -> Outcome:
+    path = Path(entry.path)
+    if not path.exists():
+        return Outcome(path, Done.GONE)
+    data = _bytes_of(path)
+    try:
+        text, left = _without_ours(_written_text_of(path, data), entry, form)
+    except UnusableTextError as error:
+        raise ConfigurationError(str(path), error.got, error.expected) from None
+    if not entry.existed and not text.strip():
+        path.unlink()
+        return Outcome(path, Done.REMOVED)
+    if text.encode() != data:
+        edit_file(path, data, text)
+    return Outcome(path, Done.RESTORED if _digest(data) == entry.digest else Done.CLEANED, left)
+
+
+def _without_ours(text: str, entry: _Entry, form: FileForm) -> tuple[str, tuple[str, ...]]:
+    """The text without what was written, and the keys that somebody else has written since."""
+    if _digest(text.encode()) == entry.digest:
+        with suppress(ValueError):
+            return taken_back(text, entry.splices), ()
+    left = []
+    for key, value, before in reversed(entry.keys):
+        if not form.means(text, key, value):
+            if form.found(text, key) is not None:
+                left.append(".".join(key))
+            continue
+        change = form.without(text, key) if before is None else form.with_written(text, key, before)
+        text = applied(text, change)
+    return text, tuple(reversed(left))
+
+
+def _bytes_of(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ConfigurationError(str(path), f"more than {_MOST_BYTES:,} bytes", "a file of settings")
+    return data
+
+
+def _written_text_of(path: Path, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(str(path), f"no UTF-8 at byte {error.start}", "a text in UTF-8") from None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# ---- the record ----
+
+
+def _read_record(path: Path) -> dict[str, _Entry]:
+    if not path.is_file():
+        return {}
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        entries = [
+            _Entry(
+                row["path"],
+                row["existed"],
+                row["digest"],
+                [Splice(*one) for one in row["splices"]],
+                [(tuple(key), value, before) for key, value, before in row["keys"]],
+            )
+            for row in rows
+        ]
+    except (ValueError, KeyError, TypeError):
+        raise ConfigurationError(str(path), "no record of what was written", "that it is removed") from None
+    return {entry.path: entry for entry in entries}
+
+
+def _write_record(path: Path, entries: Mapping[str, _Entry]) -> None:
+    """The record, readable for its user alone, since what it holds may have been a key; gone when it says nothing."""
+    if not entries:
+        path.unlink(missing_ok=True)
+        return
+    rows = [
+        {"path": one.path, "existed": one.existed, "digest": one.digest, "splices": one.splices, "keys": one.keys}
+        for one in entries.values()
+    ]
+    edit_file(path, _bytes_of(path), json.dumps(rows, indent=1) + "\n")
