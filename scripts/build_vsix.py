@@ -48,7 +48,7 @@ NOT_PACKED = {
     "partstream.recorder": "a proxy that a command starts",
     "partstream.testing": "servers for tests",
     "partstream.asgi": "serves other programs",
-    "partstream.hosts.ray": "serves other programs",
+    "partstream.hub.ray": "serves other programs",
     "partstream.hosts.remote_providers": "asks what serves other programs",
     "partstream.hub": "serves other programs",
     "partstream.loopback": "serves other programs",

@@ -59,7 +59,7 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
     os.environ.setdefault(_USAGE, "0")
     os.environ.setdefault(_COLOURS, "0")
     try:
-        from partstream.hosts import ray as host  # noqa: PLC0415 - of an extra, and takes a second
+        from partstream.hub import ray as host  # noqa: PLC0415 - of an extra, and takes a second
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "ray":
             raise
@@ -113,11 +113,7 @@ def ray_application(values: Mapping[str, Any]) -> Any:
 
 def _made(plan: ServePlan, workers: int) -> Any:
     """A provider that names resources has a deployment of its own, and the others run beside the application."""
-    from partstream.hosts.ray import (  # noqa: PLC0415 - of an extra
-        LONGEST_ANSWER_SECONDS,
-        deployment,
-        provider_deployment,
-    )
+    from partstream.hub.ray import LONGEST_ANSWER_SECONDS, deployment, provider_deployment
 
     sources = [_absolute(source) for source in plan.sources]
     apart = {default_name(one): provider_deployment(one) for one in sources if load(one).resources}

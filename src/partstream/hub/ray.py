@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from partstream.provider import LanguageModelChatProvider
 
-__all__ = ["LONGEST_ANSWER_SECONDS", "deployment", "provider_deployment", "running"]
 
 LONGEST_ANSWER_SECONDS: Final = 590.0
 """Ray ends a replica 600 s after it was told to stop; an answer may take no longer than this, so that none is cut."""
