@@ -49,7 +49,7 @@ NOT_PACKED = {
     "partstream.testing": "servers for tests",
     "partstream.asgi": "serves other programs",
     "partstream.hub.ray": "serves other programs",
-    "partstream.hosts.remote_providers": "asks what serves other programs",
+    "partstream.hub.remote_providers": "asks what serves other programs",
     "partstream.hub": "serves other programs",
     "partstream.loopback": "serves other programs",
     "partstream.serving": "serves other programs",

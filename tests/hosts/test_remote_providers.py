@@ -11,7 +11,7 @@ import pytest
 from partstream.arguments import InvalidArgumentError
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
-from partstream.hosts.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
+from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
 from partstream.provider import LanguageModelChatInformation

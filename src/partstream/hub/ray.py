@@ -23,7 +23,7 @@ from ray import serve
 from ray.exceptions import RayError
 from ray.serve.exceptions import RayServeException
 
-from partstream.hosts import remote_providers as remote
+from partstream.hub import remote_providers as remote
 from partstream.provider_files import default_name
 
 if TYPE_CHECKING:

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import LanguageModelChatInformation, Progress
 
-__all__ = [
-    "RemoteProvider",
-    "RemoteProviderHost",
-    "actor_options",
-    "check_providers",
-    "close_providers",
-    "loaded_provider",
-]
 
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
 
