@@ -74,7 +74,7 @@ def test_the_file_of_the_guide_is_read_and_its_fault_is_said_as_shown() -> None:
 
 
 def test_the_guide_names_every_command_and_no_other() -> None:
-    from partstream.cli.hub import COMMANDS
+    from partstream.hub.commands import COMMANDS
 
     table = GUIDE.partition("## Commands")[2].partition("\n## ")[0]
     rows = [line.partition(" | ")[0] for line in table.splitlines() if line.startswith("| `")]

@@ -25,7 +25,7 @@ COMMANDS = {
     "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),
     "doctor": ("partstream.cli.doctor", "Find out what keeps a model from answering."),
-    "hub": ("partstream.cli.hub", "Serve models to many people, each with a key and budgets."),
+    "hub": ("partstream.hub.commands", "Serve models to many people, each with a key and budgets."),
     "inspect": ("partstream.cli.inspect", "Look into recorded answers: bytes, events, parts, times, and what broke."),
     "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),

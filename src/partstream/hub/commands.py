@@ -7,8 +7,6 @@ from typing import Final
 
 import click
 
-__all__ = ["COMMANDS", "command"]
-
 COMMANDS: Final = {
     "init": (
         "partstream.cli.hub_setup",
