@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.hub_database import hub_database, shown_argument
-from partstream.cli.hub_tables import show_table
-from partstream.cli.hub_times import time_text
 from partstream.codec.json_codec import dumps, loads
 from partstream.hub.amounts import amount_text
+from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
 from partstream.hub.directory import BudgetUnit
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.hub_options import field_options, given_fields, read_fields
 from partstream.cli.hub_plans import carry_out
+from partstream.hub.commands_database import hub_database, shown_argument
 from partstream.hub.configuration import FIELDS, Entry, EntryId, Section, budgets_text, document_of, fault_of_name
 from partstream.hub.directory import Owner, OwnerKind, RateLimits
 from partstream.settings.errors import closest_name

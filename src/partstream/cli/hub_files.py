@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.hub_database import hub_database
 from partstream.cli.hub_plans import carry_out, show_plan
 from partstream.codec.json_codec import dumps
+from partstream.hub.commands_database import hub_database
 from partstream.hub.configuration import UnusableHubFileError, document_of, read_hub_file, written_hub_file
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.hub_database import hub_database, shown_argument
 from partstream.cli.inspect_page import can_open_browser
 from partstream.cli.page_files import write_page
 from partstream.hub.client import hub_address
+from partstream.hub.commands_database import hub_database, shown_argument
 from partstream.hub.page.routes import LINK_SECONDS, one_time_link
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError

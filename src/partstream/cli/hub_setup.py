@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.hub_database import hub_database, opened_database
 from partstream.codec.json_codec import dumps
 from partstream.hub.administration import findings_of
+from partstream.hub.commands_database import hub_database, opened_database
 from partstream.hub.store.store import VERSIONS
 
 if TYPE_CHECKING:

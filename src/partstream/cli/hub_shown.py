@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.hub_database import hub_database, shown_argument
-from partstream.cli.hub_tables import show_table
-from partstream.cli.hub_times import time_text
 from partstream.codec.json_codec import dumps
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
+from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
 from partstream.hub.configuration import Section, document_of, written_value
 from partstream.hub.directory import Owner, OwnerKind
 

@@ -8,11 +8,10 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from partstream.cli.hub_database import hub_database, shown_argument
-from partstream.cli.hub_tables import show_table
 from partstream.cli.page_files import put_page
 from partstream.codec.json_codec import dumps
 from partstream.hub.amounts import amount_text
+from partstream.hub.commands_database import hub_database, show_table, shown_argument
 from partstream.hub.directory import BudgetUnit
 from partstream.hub.page.document import file_html, percent
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of

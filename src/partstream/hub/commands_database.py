@@ -6,10 +6,14 @@ import getpass
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.table import Table
+from rich.text import Text
 
+from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.hub.administration import Administration
 from partstream.hub.store.opening import database_address, opened_store, shown_address, tables_version
@@ -17,11 +21,12 @@ from partstream.hub.store.store import VERSIONS
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from partstream.hub.store.store import HubStore
 
-__all__ = ["FailedHubError", "UnusableHubError", "hub_database", "opened_database", "shown_argument"]
+
+# ---- hub database ----
 
 _KEY: Final = re.compile(r"ps[kj]_\S+")
 _LONGEST: Final = 80
@@ -95,3 +100,62 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container may have a user without a name
         return "somebody"
+
+
+# ---- hub tables ----
+# Tables of what there is in a hub, for people.
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Prints a table.
+
+    Args:
+        columns: The heads.
+        rows: The cells of each row; a dash in the place of an empty one.
+        right: The heads of columns of numbers.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*(Text(cell or "–") for cell in row))
+    make_console().print(table)
+
+
+# ---- hub times ----
+# Times of keys and join links: `90d`, `12h` or a date from a person, and an instant as people are shown it.
+
+_SECONDS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
+_EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as 2027-01-31"
+
+
+class _End(click.ParamType[float]):
+    """When something ends: seconds since 1970, by the clock of this machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The instant that a text means; a date ends when its day begins, here."""
+        if isinstance(value, float):
+            return value
+        now = datetime.now(UTC).timestamp()
+        if (found := _FOR.fullmatch(str(value))) is not None:
+            end = now + int(found[1]) * _SECONDS[found[2]]
+        else:
+            try:
+                end = datetime.fromisoformat(str(value)).astimezone().timestamp()
+            except (ValueError, OverflowError, OSError):
+                self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
+        if end <= now:
+            self.fail(f"got {value!r}, which is over, expected {_EXPECTED}", param, ctx)
+        return end
+
+
+END: Final = _End()
+"""The type of an option that says when something ends."""
+
+
+def time_text(time: float | None) -> str:
+    """An instant in the time of this machine, to the minute; a dash for none."""
+    return "–" if time is None else f"{datetime.fromtimestamp(time, UTC).astimezone():%Y-%m-%d %H:%M}"
