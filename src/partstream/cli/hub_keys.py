@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.hub_options import field_options, given_fields, read_fields
 from partstream.cli.hub_workers import wait_for_workers
 from partstream.codec.json_codec import dumps
 from partstream.hub.client import editor_link, hub_address, page_link
 from partstream.hub.commands_database import END, hub_database, show_table, shown_argument, time_text
+from partstream.hub.commands_directory import field_options, given_fields, read_fields
 from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RateLimits
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT

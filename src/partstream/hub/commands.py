@@ -9,13 +9,17 @@ import click
 
 COMMANDS: Final = {
     "init": (
-        "partstream.cli.hub_setup",
+        "partstream.hub.commands_directory",
         "SETUP_COMMANDS",
         "Make the database of a hub, or bring an older one up to date.",
     ),
-    "add": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Add a team, a person or a model."),
-    "set": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Change what a team, a person, a model or a key may do."),
-    "remove": ("partstream.cli.hub_entries", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
+    "add": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Add a team, a person or a model."),
+    "set": (
+        "partstream.hub.commands_directory",
+        "ENTRY_COMMANDS",
+        "Change what a team, a person, a model or a key may do.",
+    ),
+    "remove": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
     "key": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
     "invite": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
     "list": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "List teams, people and models."),
@@ -39,15 +43,19 @@ COMMANDS: Final = {
         "PAGE_COMMANDS",
         "Open the page of a running hub: budgets, usage, workers, changes.",
     ),
-    "apply": ("partstream.cli.hub_files", "FILE_COMMANDS", "Make the hub what a file says; shows the plan before."),
+    "apply": (
+        "partstream.hub.commands_directory",
+        "FILE_COMMANDS",
+        "Make the hub what a file says; shows the plan before.",
+    ),
     "export": (
-        "partstream.cli.hub_files",
+        "partstream.hub.commands_directory",
         "FILE_COMMANDS",
         "Write what there is as a file that can be reviewed and applied.",
     ),
     "changes": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "Show who changed what."),
     "check": (
-        "partstream.cli.hub_setup",
+        "partstream.hub.commands_directory",
         "SETUP_COMMANDS",
         "Look for what keeps people from asking, and for budgets that do not add up.",
     ),
