@@ -20,8 +20,8 @@ COMMANDS: Final = {
         "Change what a team, a person, a model or a key may do.",
     ),
     "remove": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
-    "key": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
-    "invite": ("partstream.cli.hub_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
+    "key": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
+    "invite": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
     "list": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "List teams, people and models."),
     "show": (
         "partstream.cli.hub_shown",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.hub_workers import wait_for_workers
 from partstream.codec.json_codec import dumps
 from partstream.hub.client import editor_link, hub_address, page_link
 from partstream.hub.commands_database import END, hub_database, show_table, shown_argument, time_text
@@ -23,8 +23,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.hub.directory import Directory, Key, Person
+    from partstream.hub.store.store import HubStore
 
-__all__ = ["KEY_COMMANDS"]
+
+# ---- hub workers ----
+# Waits until the workers of a hub know of a change: a key works, or works no more, when its command is over.
+
+_SECONDS: Final = 3.0
+"""How long a worker may be silent and still be waited for, and for how long. Each is heard of every second."""
+_PAUSE: Final = 0.1
+_HEARTBEATS: Final = 2
+"""A heartbeat that began after a change brings it; with the next one, the worker has taken it in."""
+_WORKERS: Final = "SELECT name, counter FROM hub_workers WHERE seen_at > ?"
+
+
+def wait_for_workers(store: HubStore) -> None:
+    """Waits until all workers that are alive have asked for changes; says which have not.
+
+    Args:
+        store: The database, with the change in it.
+    """
+    waited_for = {name: counter + _HEARTBEATS for name, counter in store.read(_WORKERS, [store.time() - _SECONDS])}
+    deadline = time.monotonic() + _SECONDS
+    while waited_for and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+        counters = dict(store.read("SELECT name, counter FROM hub_workers"))
+        waited_for = {name: wanted for name, wanted in waited_for.items() if counters.get(name, wanted) < wanted}
+    for name in sorted(waited_for):
+        click.echo(f"Worker {name} has not been heard of since; it knows of the change when it comes back.", err=True)
+
+
+# ---- hub keys ----
 
 _HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RATES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
