@@ -22,24 +22,24 @@ COMMANDS: Final = {
     "remove": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
     "key": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
     "invite": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
-    "list": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "List teams, people and models."),
+    "list": ("partstream.hub.commands_usage", "LISTING_COMMANDS", "List teams, people and models."),
     "show": (
-        "partstream.cli.hub_shown",
+        "partstream.hub.commands_usage",
         "LISTING_COMMANDS",
         "Show one team, person, model or key, with what is left of its budgets.",
     ),
     "usage": (
-        "partstream.cli.hub_usage",
+        "partstream.hub.commands_usage",
         "USAGE_COMMANDS",
         "Show what answers took: by person, team, model, client, session or day.",
     ),
     "answers": (
-        "partstream.cli.hub_answers",
+        "partstream.hub.commands_usage",
         "ANSWER_COMMANDS",
         "Show single answers: who asked for what, when, and how it ended.",
     ),
     "page": (
-        "partstream.cli.hub_page",
+        "partstream.hub.commands_usage",
         "PAGE_COMMANDS",
         "Open the page of a running hub: budgets, usage, workers, changes.",
     ),
@@ -53,7 +53,7 @@ COMMANDS: Final = {
         "FILE_COMMANDS",
         "Write what there is as a file that can be reviewed and applied.",
     ),
-    "changes": ("partstream.cli.hub_shown", "LISTING_COMMANDS", "Show who changed what."),
+    "changes": ("partstream.hub.commands_usage", "LISTING_COMMANDS", "Show who changed what."),
     "check": (
         "partstream.hub.commands_directory",
         "SETUP_COMMANDS",

@@ -1,0 +1,550 @@
+"""`partstream hub list`, `show` and `changes`: what there is, what is left of budgets, and who changed what."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+import click
+
+from partstream.cli.inspect_page import can_open_browser
+from partstream.cli.page_files import put_page, write_page
+from partstream.codec.json_codec import dumps, loads
+from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
+from partstream.hub.client import hub_address
+from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
+from partstream.hub.configuration import Section, document_of, written_value
+from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
+from partstream.hub.page.document import file_html, percent
+from partstream.hub.page.routes import LINK_SECONDS, one_time_link
+from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
+from partstream.pages.policy import Hashes
+from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
+from partstream.settings.errors import ConfigurationError
+from partstream.user_folders import CACHE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream.hub.administration import Administration
+    from partstream.hub.configuration import Entry, HubDocument
+    from partstream.hub.directory import BudgetRule, Directory
+    from partstream.hub.store.values import DirectoryRecord, Window
+    from partstream.hub.usage import Groups, UsageReport
+
+
+# ---- hub shown ----
+
+_EVERYTHING: Final = "all"
+_COLUMNS: Final = {
+    Section.TEAMS: ("team", "people", "budgets", "models"),
+    Section.PEOPLE: ("person", "team", "keys", "budgets", "models"),
+    Section.MODELS: ("model", "upstreams", "price", "fallbacks"),
+}
+_BUDGET_COLUMNS: Final = ("budget", "of", "spent", "reserved", "left", "resets")
+
+
+@click.command("list", short_help="List teams, people and models.")
+@click.argument("what", type=click.Choice([_EVERYTHING, *(one.value for one in Section)]), default=_EVERYTHING)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the fields of hub.toml.")
+def list_(what: str, *, as_json: bool) -> None:
+    """List teams, people and models; `partstream hub key list` lists keys."""
+    with hub_database() as hub:
+        directory = hub.directory()
+    sections = [section for section in Section if what in (_EVERYTHING, section.value)]
+    document = document_of(directory)
+    if as_json:
+        click.echo(dumps({section.value: _fields_of(document, section) for section in sections}))
+        return
+    is_empty = True
+    for section in sections:
+        entries = [*document.of(section)]
+        if entries:
+            if not is_empty:
+                click.echo()
+            show_table(_COLUMNS[section], [_ROWS[section](entry, directory) for entry in entries])
+            is_empty = False
+    if is_empty:
+        click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
+
+
+def _fields_of(document: HubDocument, section: Section) -> dict[str, Any]:
+    return {entry.id.name: _plain(entry.fields) for entry in document.of(section)}
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's types; a price is a text, so that nothing of it is lost."""
+    if hasattr(value, "items"):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | bool | int) else f"{value:f}"
+
+
+def _team_row(entry: Entry, directory: Directory) -> Sequence[str]:
+    people = sum(person.team == entry.id.name for person in directory.people.values())
+    return (_named(entry), str(people), ", ".join(entry.fields.get("budgets", ())), _models(entry))
+
+
+def _person_row(entry: Entry, directory: Directory) -> Sequence[str]:
+    keys = sum(key.person == entry.id.name and key.revoked_at is None for key in directory.keys.values())
+    budgets = ", ".join(entry.fields.get("budgets", ()))
+    return (_named(entry), entry.fields.get("team", ""), str(keys), budgets, _models(entry))
+
+
+def _model_row(entry: Entry, _directory: Directory) -> Sequence[str]:
+    upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in entry.fields.get("upstreams", ()))
+    price = entry.fields.get("price")
+    shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
+    return (entry.id.name, upstreams, shown, ", ".join(entry.fields.get("fallbacks", ())))
+
+
+_ROWS: Final = {Section.TEAMS: _team_row, Section.PEOPLE: _person_row, Section.MODELS: _model_row}
+
+
+def _named(entry: Entry) -> str:
+    marks = [mark for mark in ("admin", "disabled") if entry.fields.get(mark)]
+    return f"{entry.id.name} ({', '.join(marks)})" if marks else entry.id.name
+
+
+def _models(entry: Entry) -> str:
+    models = entry.fields.get("models")
+    return "all" if models is None else ", ".join(models) or "none"
+
+
+# ---- one of them ----
+
+
+@click.command("show", short_help="Show one team, person, model or key, with what is left of its budgets.")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array: one object for each that has the name.")
+def show(name: str, *, as_json: bool) -> None:
+    """Show the team, person, model or key NAME, with what was spent of each budget that holds for it.
+
+    Reserved is what workers hold for answers that run or may come soon. The numbers are those of this moment.
+    """
+    with hub_database() as hub:
+        directory = hub.directory()
+        found = [*_found(name, directory)]
+        if not found:
+            raise click.UsageError(
+                f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
+            )
+        shown = [_shown(kind, one, fields, _standings(hub, kind, one, directory)) for kind, one, fields in found]
+    if as_json:
+        click.echo(dumps(shown))
+        return
+    for number, one in enumerate(shown):
+        if number:
+            click.echo()
+        _print(one)
+
+
+def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """All that has a name: what it is, its name, its fields."""
+    for identity, entry in document_of(directory).entries.items():
+        if identity.name == name:
+            yield identity.section.one, name, entry.fields
+    if (key := directory.keys.get(name)) is not None:
+        fields = {
+            "person": key.person,
+            "label": key.label,
+            "models": key.models,
+            "made": time_text(key.created_at),
+            "expires": None if key.expires_at is None else time_text(key.expires_at),
+            "revoked": None if key.revoked_at is None else time_text(key.revoked_at),
+        }
+        yield "key", name, {one: value for one, value in fields.items() if value not in (None, "")}
+
+
+def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:
+    """What is left of each budget that holds for a team, a person or a key."""
+    rules = [*_rules(kind, name, directory)]
+    windows = hub.store.open_windows(rules) if rules else {}
+    return [_standing(rule, windows[rule.id]) for rule in rules]
+
+
+def _rules(kind: str, name: str, directory: Directory) -> Iterator[BudgetRule]:
+    if kind == OwnerKind.KEY:
+        yield from directory.budgets_of(directory.keys[name])
+        return
+    owners = [Owner(OwnerKind(kind), name)] if kind in (OwnerKind.TEAM, OwnerKind.PERSON) else []
+    if kind == OwnerKind.PERSON and (team := directory.people[name].team) is not None:
+        owners.append(Owner(OwnerKind.TEAM, team))
+    for owner in owners:
+        yield from directory.budgets.get(owner, ())
+
+
+def _standing(rule: BudgetRule, window: Window) -> dict[str, Any]:
+    return {
+        "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
+        "of": str(rule.owner),
+        "unit": rule.unit.value,
+        "period": rule.period.value,
+        "limit": window.limit,
+        "spent": window.spent,
+        "reserved": window.leased,
+        "remaining": window.free,
+        "overrun": window.overrun,
+        "resets_at": window.ends_at,
+        "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "leased", "free")},
+    }
+
+
+def _shown(kind: str, name: str, fields: Mapping[str, Any], standings: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "fields": _plain(fields), "budgets": standings}
+
+
+def _print(one: dict[str, Any]) -> None:
+    click.echo(f"{one['kind']} {one['name']}")
+    for name, value in one["fields"].items():
+        if name != "budgets":
+            click.echo(f"    {name} = {written_value(value)}")
+    if one["budgets"]:
+        rows = [
+            (
+                standing["budget"],
+                standing["of"],
+                # The first column says what is counted.
+                *(text.rpartition(" ")[0] for text in standing["text"].values()),
+                time_text(standing["resets_at"]) if standing["resets_at"] else "never",
+            )
+            for standing in one["budgets"]
+        ]
+        click.echo()
+        show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
+
+
+# ---- changes ----
+
+
+@click.command("changes", short_help="Show who changed what.")
+@click.option("--most", type=click.IntRange(1, 10_000), default=50, show_default=True, help="The most changes.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with each entry before and after.")
+def changes(most: int, *, as_json: bool) -> None:
+    """Show who changed what, the newest first. No key stands in it."""
+    with hub_database() as hub:
+        records = hub.store.records(most)
+    if as_json:
+        click.echo(dumps([_record(one) for one in records]))
+    elif records:
+        rows = [(time_text(one.time), str(one.version), one.by, one.action) for one in records]
+        show_table(("time", "version", "by", "what"), rows, right=("version",))
+    else:
+        click.echo("Nothing has been changed yet.")
+
+
+def _record(record: DirectoryRecord) -> dict[str, Any]:
+    return {
+        "version": record.version,
+        "time": record.time,
+        "by": record.by,
+        "action": record.action,
+        "before": record.before,
+        "after": record.after,
+    }
+
+
+LISTING_COMMANDS: Final[Mapping[str, click.Command]] = {"list": list_, "show": show, "changes": changes}
+
+
+# ---- hub usage ----
+# `partstream hub usage`: what answers took, by person, team, model, client or day; as a table, JSON or a page.
+
+_DAY: Final = "day"
+_FILE: Final = "hub-usage.html"
+_NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
+_WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person", "client"), GroupBy.KEY: ("person",)}
+
+
+class _Zone(click.ParamType[ZoneInfo]):
+    """A time zone by its name."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
+        """The zone."""
+        try:
+            return ZoneInfo(value)
+        except (KeyError, ValueError, OSError):
+            self.fail(f"got {value!r}, expected the name of a time zone, such as Europe/Berlin", param, ctx)
+
+
+@click.command("usage", short_help="Show what answers took: by person, team, model, client, session or day.")
+@click.option(
+    "--by",
+    type=click.Choice([*(one.value for one in GroupBy), _DAY]),
+    default=GroupBy.PERSON.value,
+    show_default=True,
+    help="What the answers are added up by.",
+)
+@click.option(
+    "--days", type=click.IntRange(1, 3_650), default=30, show_default=True, help="Number of days, including today."
+)
+@click.option("--person", metavar="NAME", help="Only the answers of this person.")
+@click.option("--most", type=click.IntRange(1), default=MOST_GROUPS, show_default=True, help="The most rows.")
+@click.option("--time-zone", "zone", type=_Zone(), metavar="ZONE", help="Whose days. Default: those of this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with money in nanodollars.")
+@click.option(
+    "--html",
+    "page",
+    metavar="[OUT]",
+    is_flag=False,
+    flag_value="",
+    help="Write the page of the hub into OUT, or to standard output for -; without OUT, open it in the browser.",
+)
+def usage(
+    *, by: str, days: int, person: str | None, most: int, zone: ZoneInfo | None, as_json: bool, page: str | None
+) -> None:
+    """Show what the answers of the last days took, from the ledger of the hub.
+
+    The rows add up to the last one, to the nanodollar. With --html, the same stands on a page with budgets, plots,
+    workers and changes, or, with --person, on the page that this person sees. No prompt and no answer is in any of it.
+    """
+    if page is not None and (as_json or by != GroupBy.PERSON.value):
+        raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
+    with hub_database() as hub:
+        if page is not None:
+            put_page(_page(hub, person, days, zone), page, CACHE, _FILE)
+            return
+        if person is not None and person not in hub.directory().people:
+            # People who are gone stay in the ledger.
+            click.echo(f"There is no person {shown_argument(person)} in the hub.", err=True)
+        column = None if by == _DAY else GroupBy(by)
+        shown = days_until(hub.store.time(), days, zone, _zone_name(zone))
+        columns = () if column is None else (column,)
+        report = read_usage(hub.store, shown, columns, person=person, most=most, stacked=0)
+    groups = None if column is None else report.groups[column]
+    if as_json:
+        click.echo(dumps(_as_json(report, groups)))
+    elif report.total.answers:
+        _show(report, groups)
+    else:
+        click.echo(f"No answer in the last {days} days.")
+
+
+def _page(hub: Administration, person: str | None, days: int, zone: ZoneInfo | None) -> str:
+    """The page of the whole hub, or of a person.
+
+    Raises:
+        UsageError: There is no such person.
+    """
+    directory = hub.directory()
+    reader = OWNER if person is None else reader_of(directory, person)
+    if reader is None:
+        raise click.UsageError(f"there is no person {shown_argument(str(person))}")
+    view = overview(hub.store, directory, reader, days, zone, _zone_name(zone))
+    return file_html(view, zone, Hashes())
+
+
+def _zone_name(zone: ZoneInfo | None) -> str:
+    return zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
+
+
+# ---- for people ----
+
+
+def _show(report: UsageReport, groups: Groups | None) -> None:
+    within = () if groups is None else _WITHIN.get(groups.by, ())
+    columns = (_DAY if groups is None else groups.by.value, *within, *_NUMBERS)
+    rows = [*(_day_rows(report) if groups is None else _group_rows(groups, report.total, len(within)))]
+    rows.append(("all", *("" for _ in within), *_cells(report.total, report.total)))
+    show_table(columns, rows, right=_NUMBERS)
+    for note in _notes(report.total):
+        click.echo(note)
+
+
+def _notes(total: Sums) -> list[str]:
+    counts = (
+        (total.estimated, "estimated, because the answer was cut or reported no usage"),
+        (total.unpriced, "without a known cost, which is not in the sum"),
+        (total.uncounted, "without a known number of tokens, which is not in the sum"),
+        (total.failed, "failed, cut or cancelled"),
+    )
+    return [f"{count:,} of {total.answers:,}: {what}." for count, what in counts if count]
+
+
+def _day_rows(report: UsageReport) -> Iterator[Sequence[str]]:
+    for day, sums in zip(report.days.names, report.of_days, strict=True):
+        if sums.answers:
+            yield (day.isoformat(), *_cells(sums, report.total))
+
+
+def _group_rows(groups: Groups, total: Sums, within: int) -> Iterator[Sequence[str]]:
+    for one in groups.shown:
+        yield (one.name, *one.within, *_cells(one.sums, total))
+    if groups.other_groups:
+        yield (f"{groups.other_groups:,} more", *("" for _ in range(within)), *_cells(groups.others, total))
+
+
+def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
+    counts = (sums.answers, sums.input_tokens, sums.cached_tokens, sums.output_tokens)
+    cost = amount_text(BudgetUnit.MONEY, sums.nanodollars)
+    part = percent(sums.nanodollars, total.nanodollars) if total.nanodollars else ""
+    return (*(f"{count:,}" for count in counts), cost, part)
+
+
+# ---- for programs ----
+
+
+def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
+    days = report.days
+    said: dict[str, Any] = {
+        "from": days.names[0].isoformat(),
+        "to": days.names[-1].isoformat(),
+        "time_zone": days.time_zone,
+        "total": report.total._asdict(),
+    }
+    if groups is None:
+        return said | {
+            "days": [
+                {_DAY: day.isoformat(), **sums._asdict()} for day, sums in zip(days.names, report.of_days, strict=True)
+            ]
+        }
+    names = (groups.by.value, *_WITHIN.get(groups.by, ()))
+    return said | {
+        "by": groups.by.value,
+        "groups": [
+            {
+                **dict(zip(names, (one.name or None, *one.within), strict=True)),
+                **one.sums._asdict(),
+                "last_at": one.last_at,
+            }
+            for one in groups.shown
+        ],
+        "others": {"groups": groups.other_groups, **groups.others._asdict()},
+    }
+
+
+USAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"usage": usage}
+
+
+# ---- hub answers ----
+# `partstream hub answers`: the ledger of a hub answer by answer, and the texts of one where a policy kept them.
+
+_FIELDS: Final = (
+    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
+    "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "nanodollars", "is_estimated", "status",
+    "outcome", "error", "seconds",
+)  # fmt: skip
+_HUB_ANSWERS_COLUMNS: Final = ("time", "id", "person", "model", "input", "output", "USD", "outcome")
+
+
+@click.command("answers", short_help="Show single answers: who asked for what, when, and how it ended.")
+@click.argument("answer_id", metavar="[ID]", required=False)
+@click.option("--person", metavar="NAME", help="Show only the answers of this person.")
+@click.option("--most", type=click.IntRange(1, 100_000), default=50, show_default=True, help="The most answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with all that the ledger has of each.")
+def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bool) -> None:
+    """Show the answers in the ledger, the newest first; or all that is known of the answer ID, as JSON.
+
+    No word of a prompt or an answer is in the ledger. Where the policy of a team keeps them, `hub answers ID` shows the
+    request and the answer. A cost with ~ is an estimate: the answer was cut, or its provider reported no usage.
+    """
+    with hub_database() as hub:
+        rows = _rows(hub, answer_id, person, most)
+        content = None if answer_id is None else hub.store.contents(answer_id)
+    if answer_id is not None:
+        if not rows:
+            raise click.UsageError(f"ID: got {shown_argument(answer_id)}, expected the id of an answer in the ledger")
+        texts = {} if content is None else {"request": loads(content.request), "answer": loads(content.response)}
+        click.echo(dumps({**rows[0], **texts}))
+    elif as_json:
+        click.echo(dumps(rows))
+    elif rows:
+        show_table(_HUB_ANSWERS_COLUMNS, [_hub_answers_cells(row) for row in rows], right=("input", "output", "USD"))
+    else:
+        click.echo("No answer is in the ledger.")
+
+
+def _rows(hub: Administration, answer_id: str | None, person: str | None, most: int) -> list[dict[str, Any]]:
+    wanted = {"answer_id": answer_id, "person": person}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in given)  # names of our own; the values are parameters
+    statement = (
+        f"SELECT {', '.join(_FIELDS)} FROM hub_ledger {f'WHERE {where}' if where else ''} "  # noqa: S608
+        "ORDER BY time DESC, answer_id LIMIT ?"
+    )
+    found = hub.store.read(statement, [*given.values(), most])
+    rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
+    return [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
+
+
+def _hub_answers_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
+    cost = "" if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"]).partition(" ")[0]
+    mark = "~" if row["is_estimated"] and cost else ""
+    ended = row["error"] or row["outcome"]
+    return (time_text(row["time"]), row["answer_id"], row["person"], row["model"], *counts, mark + cost, ended)
+
+
+ANSWER_COMMANDS: Final[Mapping[str, click.Command]] = {"answers": answers}
+
+
+# ---- hub page ----
+# `partstream hub page`: a link that opens the page of a running hub, once.
+
+_HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+_HUB_PAGE_FILE: Final = "hub-page.html"
+
+
+@click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
+@click.option("--url", default=_HUB, show_default=True, metavar="URL", help="The address at which the hub is reached.")
+@click.option("--person", metavar="NAME", help="Whose page it is. Default: that of the only admin.")
+@click.option(
+    "--browser/--no-browser",
+    "opens",
+    default=None,
+    help="Whether a browser opens the link. Default: in a terminal, where there is a browser.",
+)
+def page(url: str, person: str | None, *, opens: bool | None) -> None:
+    """Print a link that opens the page of a running hub, once, and open it where there is a browser.
+
+    An admin sees the whole hub, every other person what is the person's. The link is good for ten minutes, the page for
+    twelve hours; the key that the page gets asks no model, and `partstream hub key revoke` ends it.
+    """
+    try:
+        address = hub_address(url, "--url", allow_insecure_http=True)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error).removeprefix("setting ")) from None
+    with hub_database() as hub:
+        link = one_time_link(hub, _person(hub.directory(), person), address)
+    click.echo(f"The page, good once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
+    click.echo(link)
+    if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
+        _open(link)
+
+
+def _person(directory: Directory, name: str | None) -> str:
+    """Whose page it is.
+
+    Raises:
+        UsageError: There is no such person, or not one admin alone.
+    """
+    if name is not None:
+        if name not in directory.people:
+            raise click.UsageError(f"--person: there is no person {shown_argument(name)}")
+        return name
+    admins = [one.name for one in directory.people.values() if one.is_admin and not one.is_disabled]
+    if len(admins) == 1:
+        return admins[0]
+    if not admins:
+        raise click.UsageError(
+            "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
+        )
+    raise click.UsageError(f"--person: expected one of {', '.join(sorted(admins))}, or another person")
+
+
+def _open(link: str) -> None:
+    """Opens the link by a file that leads there: others on this machine can read the arguments of a browser."""
+    path = CACHE.path() / _HUB_PAGE_FILE
+    leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
+    write_page(path, f'<!doctype html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}\n')
+    webbrowser.open(path.absolute().as_uri())
+
+
+PAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"page": page}
