@@ -20,7 +20,10 @@ COMMANDS = {
     "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
     "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
     "check": ("partstream.cli.check", "Check a recorded stream against the contract."),
-    "connect": ("partstream.cli.connect", "Tell a client, such as Codex or Claude Code, to ask a running server."),
+    "connect": (
+        "partstream.hub.commands_connect",
+        "Tell a client, such as Codex or Claude Code, to ask a running server.",
+    ),
     "conformance": ("partstream.cli.conformance", "Test a provider or a model server against the contract."),
     "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),

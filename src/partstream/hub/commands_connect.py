@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from partstream.serving.access_token import AccessToken
     from partstream.upstreams.secret import Secret
 
-__all__ = ["command"]
 
 _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RECORDS: Final = "client-settings"
