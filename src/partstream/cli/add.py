@@ -15,7 +15,6 @@ from rich.markup import escape
 from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
-from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
@@ -25,6 +24,7 @@ from partstream.configuration.adding import Addition, check_profile_name, free_n
 from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
+from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher

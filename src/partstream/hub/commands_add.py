@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress
     from partstream.cli.asking import Questions
 
-__all__ = ["HUB", "key_of_hub", "place_of_hub", "refuse_codes"]
 
 HUB: Final = "hub"
 """The name of the preset."""
