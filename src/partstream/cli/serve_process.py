@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from partstream.cli.serve_hub import OpenHub
     from partstream.cli.serve_observers import Observers
     from partstream.cli.serve_plan import ServePlan
     from partstream.cli.serve_providers import ServedProviders
+    from partstream.hub.commands_serve import OpenHub
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.access_token import AccessToken
     from partstream.serving.app import ServingApp

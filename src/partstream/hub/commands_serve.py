@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from partstream.serving.settings import ServingSettings
     from partstream.tokens.ledger.ledger import Ledger
 
-__all__ = ["OpenHub", "check_hub_options", "hub_options", "is_hub", "shown_place"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
