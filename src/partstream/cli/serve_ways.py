@@ -138,21 +138,21 @@ def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
 
 
 def _serve_on_ray(way: Deployment, plan: ServePlan, screen: Screen) -> int:
-    from partstream.cli.serve_ray import serve_on_ray  # noqa: PLC0415 - for this alone
+    from partstream.hub.commands_deploy import serve_on_ray  # noqa: PLC0415 - for this alone
 
     with _usage_errors("port"):
         return serve_on_ray(plan, way.workers, screen)
 
 
 def _print_ray_config(plan: ServePlan) -> int:
-    from partstream.cli.serve_ray import serve_config  # noqa: PLC0415 - for this alone
+    from partstream.hub.commands_deploy import serve_config  # noqa: PLC0415 - for this alone
 
     click.echo(serve_config(plan), nl=False)
     return ExitCode.FINE
 
 
 def _print_kubernetes(way: Deployment, plan: ServePlan) -> int:
-    from partstream.cli.serve_kubernetes import kubernetes_text  # noqa: PLC0415 - for this alone
+    from partstream.hub.commands_deploy import kubernetes_text  # noqa: PLC0415 - for this alone
 
     click.echo(kubernetes_text(plan, way.workers), nl=False)
     return ExitCode.FINE
