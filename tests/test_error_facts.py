@@ -2,13 +2,13 @@
 
 import pytest
 
-from partstream.error_facts import with_facts
 from partstream.errors import (
     ContextLengthExceededError,
     UpstreamConnectionError,
     UpstreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
+    with_facts,
 )
 
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from offences import assert_none
-from partstream.extras import PACKAGES, to_install
+from partstream.errors import PACKAGES, to_install
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

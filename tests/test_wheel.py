@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from clean_environment import SECONDS, build_wheel, install, run
-from partstream.extras import to_install
+from partstream.errors import to_install
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from partstream.cli.serve import command
 from partstream.cli.serve_plan import ServePlan
-from partstream.extras import to_install
+from partstream.errors import to_install
 from partstream.hub.commands_deploy import replica_application
 from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import ask

@@ -16,7 +16,7 @@ from partstream.conformance.running import run
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.conformance.verdicts import Blame, Verdict
-from partstream.extras import to_install
+from partstream.errors import to_install
 from partstream.testing.upstream import ReplayUpstream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

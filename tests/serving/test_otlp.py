@@ -8,8 +8,7 @@ from threading import Thread
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from partstream.errors import CallerError
-from partstream.extras import to_install
+from partstream.errors import CallerError, to_install
 from partstream.serving.otlp import start_tracing
 
 from .observations import an_answer

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.conformance.exercises import Relation
 from partstream.conformance.exercising import Exercised, perform
 from partstream.conformance.shrinking import shrink
-from partstream.errors import CallerError
-from partstream.extras import to_install
+from partstream.errors import CallerError, to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

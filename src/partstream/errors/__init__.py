@@ -40,74 +40,709 @@ The values of `code` are VS Code's (`vscode.LanguageModelError`): `NotFound`, `N
 
 from __future__ import annotations
 
-from partstream.errors.callers import (
-    AdapterUsageError,
-    ContractViolationError,
-    DuplicateVendorError,
-    ProviderStuckError,
-)
-from partstream.errors.requests import (
-    InvalidRequestError,
-    KeyNeededError,
-    RequestNotExpressibleError,
-    ToolRoundLimitError,
-    UnknownModelError,
-    UnsupportedParameterError,
-)
-from partstream.errors.roots import (
-    CallerError,
-    LanguageModelError,
-    LanguageModelErrorCode,
-    PartstreamError,
-    UnexpectedValueError,
-)
-from partstream.errors.upstream import (
-    ContextLengthExceededError,
-    EmptyAnswerError,
-    EmptyStreamError,
-    EventTooLargeError,
-    TimeoutPhase,
-    ToolArgumentsError,
-    TruncatedStreamError,
-    UnreadableStreamError,
-    UpstreamAbortedError,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-)
+from contextlib import suppress
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = [
-    "AdapterUsageError",
-    "CallerError",
-    "ContextLengthExceededError",
-    "ContractViolationError",
-    "DuplicateVendorError",
-    "EmptyAnswerError",
-    "EmptyStreamError",
-    "EventTooLargeError",
-    "InvalidRequestError",
-    "KeyNeededError",
-    "LanguageModelError",
-    "LanguageModelErrorCode",
-    "PartstreamError",
-    "ProviderStuckError",
-    "RequestNotExpressibleError",
-    "TimeoutPhase",
-    "ToolArgumentsError",
-    "ToolRoundLimitError",
-    "TruncatedStreamError",
-    "UnexpectedValueError",
-    "UnknownModelError",
-    "UnreadableStreamError",
-    "UnsupportedParameterError",
-    "UpstreamAbortedError",
-    "UpstreamConnectionError",
-    "UpstreamError",
-    "UpstreamFailureError",
-    "UpstreamHTTPError",
-    "UpstreamProtocolError",
-    "UpstreamTimeoutError",
-]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+# ---- roots ----
+# The roots of the tree of errors: the classes that the others derive from.
+
+
+class PartstreamError(Exception):
+    """The root of all errors that Partstream raises on purpose.
+
+    Its errors keep their fields and their text when they are pickled, so that they reach other processes.
+    """
+
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., PartstreamError], tuple[type[PartstreamError], tuple[object, ...]], dict[str, Any]]:
+        # By itself, an exception would be made again of its text, which is no argument of most constructors.
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[PartstreamError], arguments: tuple[object, ...]) -> PartstreamError:
+    return kind.__new__(kind, *arguments)
+
+
+class UnexpectedValueError(PartstreamError):
+    """A value is not one of those that are valid at its place: the base of the errors that name all three.
+
+    Attributes:
+        where: The place of the value.
+        got: A description of the value, shortened; never a secret.
+        expected: A description of the valid values.
+    """
+
+    def __init__(self, where: str, got: str, expected: str) -> None:
+        super().__init__(f"{where}: got {got}, expected {expected}")
+        self.where = where
+        self.got = got
+        self.expected = expected
+
+
+class LanguageModelErrorCode(StrEnum):
+    """The kind of a failure, in the names of `vscode.LanguageModelError`."""
+
+    NOT_FOUND = "NotFound"
+    NO_PERMISSIONS = "NoPermissions"
+    BLOCKED = "Blocked"
+    UNSPECIFIED = "Unspecified"
+
+
+class LanguageModelError(PartstreamError):
+    """A request to a model failed; the counterpart of `vscode.LanguageModelError`.
+
+    Attributes:
+        message: One sentence for a person.
+        code: The kind of failure.
+
+    Example:
+        >>> from partstream import LanguageModelError
+        >>> error = LanguageModelError.blocked("No more answers today: the quota is used up.")
+        >>> str(error.code), str(error)
+        ('Blocked', 'No more answers today: the quota is used up.')
+    """
+
+    def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = LanguageModelErrorCode(code)
+
+    @staticmethod
+    def no_permissions(message: str) -> LanguageModelError:
+        """The key is missing, or may not be used for this model; as `vscode.LanguageModelError.NoPermissions`."""
+        return LanguageModelError(message, LanguageModelErrorCode.NO_PERMISSIONS)
+
+    @staticmethod
+    def blocked(message: str) -> LanguageModelError:
+        """The request was refused, such as by a quota or a filter; as `vscode.LanguageModelError.Blocked`."""
+        return LanguageModelError(message, LanguageModelErrorCode.BLOCKED)
+
+    @staticmethod
+    def not_found(message: str) -> LanguageModelError:
+        """The model does not exist, or no longer; as `vscode.LanguageModelError.NotFound`."""
+        return LanguageModelError(message, LanguageModelErrorCode.NOT_FOUND)
+
+
+class CallerError(PartstreamError):
+    """The calling code has a bug or a wrong setting; the upstream is never to blame."""
+
+
+# ---- callers ----
+# Errors that the calling code or a setting is to blame for.
+
+
+class AdapterUsageError(CallerError):
+    """An adapter was fed or ended a second time after its end."""
+
+
+class ContractViolationError(CallerError):
+    """A provider broke a rule of the stream contract.
+
+    Attributes:
+        rule_id: The rule's identifier, as in :data:`partstream.contract.RULES`.
+        section: The section of the contract.
+        detail: A description of what the provider did.
+    """
+
+    def __init__(self, rule_id: str, section: str, text: str, detail: str) -> None:
+        super().__init__(f"rule {rule_id} (section {section}) is broken: {detail}. The rule: {text}")
+        self.rule_id = rule_id
+        self.section = section
+        self.detail = detail
+
+
+class DuplicateVendorError(CallerError):
+    """A provider was registered under a vendor that already has a provider.
+
+    Attributes:
+        vendor: The vendor.
+    """
+
+    def __init__(self, vendor: str) -> None:
+        super().__init__(f"the vendor {vendor!r} already has a provider: dispose of its registration first")
+        self.vendor = vendor
+
+
+class ProviderStuckError(CallerError):
+    """A provider still ran after its token and then its task were cancelled; nothing else can stop it.
+
+    Attributes:
+        vendor: The vendor that the provider is registered under.
+        model_id: The model of the request.
+        seconds: How long its caller waited for it to stop.
+    """
+
+    def __init__(self, vendor: str, model_id: str, seconds: float) -> None:
+        super().__init__(f"the provider of {vendor}/{model_id} did not stop within {seconds:g} s of being cancelled")
+        self.vendor = vendor
+        self.model_id = model_id
+        self.seconds = seconds
+
+
+# ---- requests ----
+# Errors of requests, before or beside their upstream: what is asked for cannot be read, sent, or answered.
+
+_LONGEST_ID: Final = 200
+"""The most characters of a model's id in a message: clients send ids of any length."""
+_MOST_MODELS: Final = 30
+"""The most models that a message lists."""
+
+
+class InvalidRequestError(UnexpectedValueError):
+    """A client's request does not conform to its protocol; `where` is a place such as `input[2].content`."""
+
+
+class UnsupportedParameterError(InvalidRequestError):
+    """A client's request asks for something that nothing here can do, such as two answers at once; `where` names the
+    parameter."""
+
+
+class UnknownModelError(LanguageModelError):
+    """No provider offers the requested model.
+
+    Attributes:
+        model_id: The id in the request.
+        known: The ids of all known models.
+    """
+
+    def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
+        shown = model_id if len(model_id) <= _LONGEST_ID else f"{model_id[:_LONGEST_ID]}..."
+        more = f" and {len(known) - _MOST_MODELS} more" if len(known) > _MOST_MODELS else ""
+        have = ", ".join(known[:_MOST_MODELS]) or "none"
+        got = f"unknown model {shown!r}" if model_id else "no model is named"
+        super().__init__(f"{got}; known models: {have}{more}", LanguageModelErrorCode.NOT_FOUND)
+        self.model_id = model_id
+        self.known = known
+
+
+class KeyNeededError(LanguageModelError):
+    """The provider needs an API key, or another one than it has got; has the code `NoPermissions`.
+
+    Raised by a provider, it asks the person for the key: VS Code shows the message in a box, and keeps the key.
+
+    Example:
+        >>> from partstream import KeyNeededError
+        >>> error = KeyNeededError("The key of the forecast service, from its page of accounts.")
+        >>> str(error.code)
+        'NoPermissions'
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, LanguageModelErrorCode.NO_PERMISSIONS)
+
+
+class RequestNotExpressibleError(LanguageModelError):
+    """Something in the request has no form in the upstream's protocol.
+
+    Attributes:
+        what: A description of the thing that cannot be sent.
+        where: The place in the request, such as `messages[2].content[0]`.
+        expected: A description of the values that could be sent there.
+    """
+
+    def __init__(self, what: str, where: str, expected: str) -> None:
+        super().__init__(f"cannot send {what} at {where}: expected {expected}")
+        self.what = what
+        self.where = where
+        self.expected = expected
+
+
+class ToolRoundLimitError(PartstreamError):
+    """The model still called tools in the last round that the consumer allows; those calls were not executed.
+
+    Attributes:
+        max_rounds: The number of rounds that the consumer allows.
+        pending: The names of the tools that the last round called, in order.
+    """
+
+    def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
+        super().__init__(f"the model still calls tools after {max_rounds} rounds: {', '.join(pending)}")
+        self.max_rounds = max_rounds
+        self.pending = pending
+
+
+# ---- upstream ----
+# Errors that an upstream is to blame for.
+
+_MAX_BODY: Final = 2000
+
+# 401/403: the key is missing or not allowed; 402/429: the account is out of credit or asks too often.
+_CODE_BY_HTTP_STATUS = {
+    401: LanguageModelErrorCode.NO_PERMISSIONS,
+    402: LanguageModelErrorCode.BLOCKED,
+    403: LanguageModelErrorCode.NO_PERMISSIONS,
+    404: LanguageModelErrorCode.NOT_FOUND,
+    429: LanguageModelErrorCode.BLOCKED,
+}
+
+
+class UpstreamError(LanguageModelError):
+    """The upstream caused the failure. A field is None where the upstream gave no such fact.
+
+    Args:
+        statement: What happened, in one sentence for a person.
+        advice: What may help; stands behind the statement in the message.
+
+    Attributes:
+        statement: The message without the advice.
+        advice: What may help, in a few words; empty where nothing is known.
+        http_status: The status of the HTTP response.
+        provider_code: The provider's own error code; its type where it has no code.
+        provider_type: The provider's own type of the error.
+        param: The field of the request that the upstream blames, in its own words, such as `messages[2].content`.
+        retry_after: The seconds that the upstream asks to wait before the next request.
+    """
+
+    def __init__(
+        self,
+        statement: str,
+        *,
+        code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
+        http_status: int | None = None,
+        provider_code: str | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
+        retry_after: float | None = None,
+        advice: str = "",
+    ) -> None:
+        super().__init__(statement, code)
+        self.statement = statement
+        self.advice = ""
+        self.advise(advice)
+        self.http_status = http_status
+        self.provider_code = provider_code
+        self.provider_type = provider_type
+        self.param = param
+        self.retry_after = retry_after
+
+    def advise(self, advice: str) -> None:
+        """Replaces the advice, once more is known than where the error was raised; an empty text changes nothing."""
+        if advice:
+            self.advice = advice
+            self.message = f"{self.statement.removesuffix('.')}; {advice}"
+            self.args = (self.message,)
+
+
+class UpstreamHTTPError(UpstreamError):
+    """The upstream answered with an error status.
+
+    Args:
+        said: What the response holds where no message of the provider was found in it; None for an empty response.
+        code: The kind of failure; None for the one that the status stands for.
+
+    Attributes:
+        provider_message: The provider's own error message, or None.
+        said: As given.
+        body: The first 2,000 characters of the response body, for the log.
+        generation_id: A gateway's id of the request, to quote to its support; None without one.
+        request_id: The server's id of the request from its headers, to quote to its support; None without one.
+        attempts: One sentence for each provider that a gateway tried without success.
+        should_retry: Whether another attempt makes sense, where the server says so; None where it does not.
+    """
+
+    def __init__(
+        self,
+        http_status: int,
+        *,
+        provider_message: str | None = None,
+        provider_code: str | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
+        retry_after: float | None = None,
+        body: str = "",
+        generation_id: str | None = None,
+        attempts: tuple[str, ...] = (),
+        said: str | None = None,
+        advice: str = "",
+        request_id: str | None = None,
+        code: LanguageModelErrorCode | None = None,
+        should_retry: bool | None = None,
+    ) -> None:
+        reason = provider_message or said or "it gave no reason"
+        tried = [attempt for attempt in attempts if reason not in attempt]
+        reason += f" (tried: {'; '.join(tried)})" if tried else ""
+        reason += f" [{generation_id}]" if generation_id else ""
+        super().__init__(
+            f"the server answered HTTP {http_status}: {reason}",
+            code=code or _CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
+            http_status=http_status,
+            provider_code=provider_code,
+            provider_type=provider_type,
+            param=param,
+            retry_after=retry_after,
+            advice=advice,
+        )
+        self.provider_message = provider_message
+        self.said = said
+        self.body = body[:_MAX_BODY]
+        self.generation_id = generation_id
+        self.request_id = request_id
+        self.attempts = attempts
+        self.should_retry = should_retry
+
+
+class ContextLengthExceededError(UpstreamError):
+    """The upstream refused the request because its input is too long for the model.
+
+    Attributes:
+        model: The model's name.
+        limit: The maximum of input tokens, or None where the upstream did not tell it.
+        count: The tokens of this input, or None where the upstream did not tell them.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limit: int | None = None,
+        count: int | None = None,
+        http_status: int | None = None,
+        provider_code: str | None = None,
+    ) -> None:
+        numbers = [f"has {count:,} tokens"] if count is not None else []
+        numbers += [f"may have {limit:,}"] if limit is not None else []
+        details = f": it {' and '.join(numbers)}" if numbers else ""
+        super().__init__(
+            f"the conversation is too long for {model}{details}",
+            http_status=http_status,
+            provider_code=provider_code,
+        )
+        self.model = model
+        self.limit = limit
+        self.count = count
+
+
+class UpstreamFailureError(UpstreamError):
+    """The upstream accepted the request and then reported a failure inside the stream.
+
+    What kind of failure a provider's code means, its protocol knows: :mod:`partstream.protocols.errors`.
+
+    Attributes:
+        provider_message: The provider's own error message.
+        http_status: The HTTP status that the report itself names, or None; that of the response was one of success.
+        body: The first 2,000 characters of the report, for the log.
+    """
+
+    def __init__(
+        self,
+        provider_message: str,
+        *,
+        provider_code: str | None = None,
+        code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
+        http_status: int | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
+        retry_after: float | None = None,
+        body: str = "",
+    ) -> None:
+        super().__init__(
+            f"the server failed: {provider_message}",
+            code=code,
+            http_status=http_status,
+            provider_code=provider_code,
+            provider_type=provider_type,
+            param=param,
+            retry_after=retry_after,
+        )
+        self.provider_message = provider_message
+        self.body = body[:_MAX_BODY]
+
+
+class UpstreamConnectionError(UpstreamError):
+    """The upstream could not be reached, or the connection broke in the middle of the answer.
+
+    Attributes:
+        url: The address, without user information and query.
+        reason: The network's description of the failure, with which the message begins: VS Code may show no more.
+        established: Whether the connection had been made and broke in the middle of the answer.
+        lasts: Whether another attempt would fail in the same way, as with a certificate that is not trusted.
+    """
+
+    def __init__(
+        self, url: str, reason: str, *, established: bool = False, advice: str = "", lasts: bool = False
+    ) -> None:
+        broke = f"the connection broke in the middle of the answer from {url}: {reason}"
+        super().__init__(broke if established else f"{reason} (no connection to {url})", advice=advice)
+        self.url = url
+        self.reason = reason
+        self.established = established
+        self.lasts = lasts
+
+
+class TimeoutPhase(StrEnum):
+    """The time limits of a request."""
+
+    CONNECT = "connect"
+    FIRST_EVENT = "first_event"
+    IDLE = "idle"
+    TOTAL = "total"
+
+
+_TIMEOUT_SENTENCES = {
+    TimeoutPhase.CONNECT: "the server did not accept a connection within {limit}",
+    TimeoutPhase.FIRST_EVENT: "the server sent no event within {limit} of the request",
+    TimeoutPhase.IDLE: "the server sent nothing for {limit} in the middle of its answer",
+    TimeoutPhase.TOTAL: "the answer was not complete within {limit}",
+}
+
+
+class UpstreamTimeoutError(UpstreamError):
+    """The upstream exceeded a time limit.
+
+    Attributes:
+        phase: The limit that was exceeded.
+        seconds: The limit in seconds; None for another program's limit of unknown length.
+    """
+
+    def __init__(self, phase: TimeoutPhase, seconds: float | None, *, advice: str = "") -> None:
+        limit = "its time limit" if seconds is None else f"{seconds:g} s"
+        super().__init__(_TIMEOUT_SENTENCES[phase].format(limit=limit), advice=advice)
+        self.phase = phase
+        self.seconds = seconds
+
+
+class UpstreamAbortedError(UpstreamError):
+    """The upstream stopped its own answer before the end: not by a failure, a timeout or our cancellation.
+
+    Attributes:
+        reason: The reason in the upstream's own words, or None.
+    """
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__("the server stopped the answer before its end" + (f": {reason}" if reason else ""))
+        self.reason = reason
+
+
+class TruncatedStreamError(UpstreamError):
+    """The bytes ended before the response did.
+
+    Attributes:
+        state: The state of the response at that moment.
+    """
+
+    def __init__(self, state: str, statement: str = "") -> None:
+        super().__init__(statement or f"the stream ended before the response was complete (state {state})")
+        self.state = state
+
+
+class EmptyStreamError(TruncatedStreamError):
+    """The stream ended before its first event, and no byte of an event came.
+
+    Attributes:
+        got: A description of what came.
+        expected: A description of what was expected.
+    """
+
+    def __init__(self, got: str, expected: str) -> None:
+        super().__init__("IDLE", f"the stream ended before its first event: got {got}, expected {expected}")
+        self.got = got
+        self.expected = expected
+        self.advise("was the response read before, and did the request ask for an answer?")
+
+
+class EmptyAnswerError(UpstreamError):
+    """The upstream ended its answer, and neither text nor a tool call nor a file was in it.
+
+    A host that got no part says no more than that there was no response. Servers end answers so that failed at theirs,
+    and models that spent their whole limit on thinking.
+
+    Attributes:
+        finish_reason: The upstream's word for why the model stopped, or None.
+        output_tokens: What the answer took all the same, or None where the upstream did not tell.
+        reasoning_tokens: The part of it that was thinking, or None.
+    """
+
+    def __init__(
+        self,
+        finish_reason: str | None,
+        output_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        *,
+        advice: str = "",
+    ) -> None:
+        taken = "" if output_tokens is None else f", {output_tokens:,} output tokens"
+        taken += f" of which {reasoning_tokens:,} for thinking" if taken and reasoning_tokens else ""
+        super().__init__(
+            "the server ended its answer without text and without a tool call "
+            f"(finish reason: {finish_reason or 'none'}{taken})",
+            advice=advice,
+        )
+        self.finish_reason = finish_reason
+        self.output_tokens = output_tokens
+        self.reasoning_tokens = reasoning_tokens
+
+
+class UpstreamProtocolError(UpstreamError):
+    """The upstream sent something that its protocol does not allow and that no leniency covers.
+
+    Attributes:
+        event_type: The type of the event, or None for an event without a readable type.
+        field: The place in the event, such as `item.call_id`, or None for the whole event.
+        got: A description of the value there, shortened.
+        expected: A description of the values that the protocol allows there.
+    """
+
+    def __init__(self, *, event_type: str | None, field: str | None, got: str, expected: str) -> None:
+        place = " ".join(word for word in (event_type or "an event", field and f"field {field}") if word)
+        super().__init__(f"{place}: got {got}, expected {expected}")
+        self.event_type = event_type
+        self.field = field
+        self.got = got
+        self.expected = expected
+
+
+class UnreadableStreamError(UpstreamProtocolError):
+    """The bytes are no answer in the expected protocol: another protocol, a web page, plain text.
+
+    Attributes:
+        like: The protocol that the bytes show, by its name; None where they show none that can be read.
+        beginning: The first characters of the bytes.
+    """
+
+    def __init__(self, *, got: str, expected: str, advice: str = "", like: str | None = None, beginning: str) -> None:
+        super().__init__(event_type="the answer", field=None, got=got, expected=expected)
+        self.advise(advice)
+        self.like = like
+        self.beginning = beginning
+
+
+class EventTooLargeError(UpstreamProtocolError):
+    """One event exceeds the size limit.
+
+    Attributes:
+        size: The bytes of the event received so far.
+        limit: The most bytes that an event may have.
+    """
+
+    def __init__(self, size: int, limit: int) -> None:
+        got, expected = f"{size:,} bytes without the end of the event", f"at most {limit:,} bytes per event"
+        super().__init__(event_type=None, field=None, got=got, expected=expected)
+        self.size = size
+        self.limit = limit
+
+
+class ToolArgumentsError(UpstreamProtocolError):
+    """A tool call is incomplete: its arguments are not a JSON object, or its name never came.
+
+    Attributes:
+        call_id: The call's id, or None if it never came.
+        name: The tool's name, or None if it never came.
+        arguments: The arguments that came, at most 500 characters.
+    """
+
+    def __init__(
+        self, *, call_id: str | None, name: str | None, arguments: str, expected: str = "a JSON object"
+    ) -> None:
+        what = f"tool call {name or call_id or 'without a name'}"
+        super().__init__(event_type=what, field="arguments", got=repr(arguments[:80]), expected=expected)
+        self.call_id = call_id
+        self.name = name
+        self.arguments = arguments[:500]
+
+
+# ---- error facts ----
+# What a log says of a failed request beside its message: the facts that find it at its server, and its causes.
+#
+# The message is one sentence for a person; who looks into a failure needs the status, the codes and the server's
+# words.
+
+_MOST_CAUSES: Final = 5
+_LONGEST_BODY: Final = 1000
+_LONGEST_CAUSE: Final = 300
+
+_FACTS: Final[tuple[tuple[str, type | tuple[type, ...], Callable[[Any], str]], ...]] = (
+    ("http_status", int, lambda status: f"HTTP {status}"),
+    ("provider_code", str, lambda code: f"code {code:.100}"),
+    ("param", str, lambda param: f"field {param:.100}"),
+    ("retry_after", (int, float), lambda seconds: f"retry after {seconds:g} s"),
+    ("request_id", str, lambda request_id: f"request {request_id:.100}"),
+    ("generation_id", str, lambda generation_id: f"generation {generation_id:.100}"),
+)
+"""Fields of :class:`partstream.errors.UpstreamError` and its subclasses, their types, and how a log names them."""
+
+
+def with_facts(message: str, error: BaseException) -> str:
+    """The message of an error with the facts that its fields and those of its causes hold, for a log.
+
+    Args:
+        message: What the error says.
+        error: The error; a provider of a person may have put values of any type into its fields.
+    """
+    chain = [*_chain(error)]
+    facts = [shown for name, kind, show in _FACTS for shown in _first(chain, name, kind, show) if shown not in message]
+    lines = [f"{message} ({', '.join(facts)})" if facts else message]
+    lines += [f"caused by {said}" for cause in chain[1:] if (said := _said(cause)) and said not in message]
+    lines += [f"body: {body[:_LONGEST_BODY]}" for body in _first(chain, "body", str, str) if body not in message]
+    return "\n".join(lines)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from."""
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if cause is None:
+            return
+        yield cause
+        cause = cause.__cause__
+
+
+def _first(
+    chain: list[BaseException], name: str, kind: type | tuple[type, ...], show: Callable[[Any], str]
+) -> Iterator[str]:
+    """What the first error with a field of that name and type says in it; nothing where there is none."""
+    for error in chain:
+        value = vars(error).get(name)
+        if not isinstance(value, kind) or isinstance(value, bool) or value == "":
+            continue
+        with suppress(ValueError, OverflowError):  # a number of thousands of digits
+            yield show(value)
+        return
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)[:_LONGEST_CAUSE]
+    except Exception:
+        return f"{type(error).__name__}, which says nothing"
+
+
+# ---- extras ----
+# What the extras of Partstream install, by the names of those packages.
+#
+# Partstream is on no package index, and anybody may register its name there. So no message gives that name to an
+# installer.
+
+PACKAGES: Final = {
+    "conformance": ("hypothesis>=6.135", "pytest>=8.3"),
+    "fast": ("msgspec>=0.19",),
+    "serve": (
+        "httptools>=0.6.3",
+        "msgspec>=0.19",
+        "prometheus-client>=0.21",
+        "uvicorn>=0.52.1",
+        "websockets>=14",
+    ),
+    "keyring": ("keyring>=25.6",),
+    "postgres": ("psycopg[binary]>=3.2.13",),
+    "ray": ("ray[serve]>=2.55",),
+    "socks": ("socksio>=1.0",),
+    "telemetry": (
+        "opentelemetry-api>=1.30",
+        "opentelemetry-exporter-otlp-proto-http>=1.30",
+        "opentelemetry-sdk>=1.30",
+    ),
+    "tokens": ("bpe-openai>=0.1.4",),
+}
+"""The packages of each extra, as `pyproject.toml` has them, without those that only some systems can use."""
+
+
+def to_install(*extras: str) -> str:
+    """The command that installs the packages of some extras beside a Partstream that is there already."""
+    packages = dict.fromkeys(package for extra in extras for package in PACKAGES[extra])
+    return " ".join(["pip install", *(f"'{package}'" for package in packages)])

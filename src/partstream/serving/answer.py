@@ -17,7 +17,6 @@ from partstream.answering import run_to_the_last_report
 from partstream.cancellation import CancellationTokenSource
 from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
-from partstream.error_facts import with_facts
 from partstream.errors import (
     EmptyAnswerError,
     LanguageModelError,
@@ -26,6 +25,7 @@ from partstream.errors import (
     TimeoutPhase,
     UpstreamFailureError,
     UpstreamTimeoutError,
+    with_facts,
 )
 from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage

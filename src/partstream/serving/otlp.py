@@ -12,8 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.errors import CallerError
-from partstream.extras import to_install
+from partstream.errors import CallerError, to_install
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

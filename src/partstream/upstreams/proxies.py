@@ -11,8 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from partstream.errors import LanguageModelError, UnexpectedValueError
-from partstream.extras import to_install
+from partstream.errors import LanguageModelError, UnexpectedValueError, to_install
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from partstream.capturing.current import current_capture
-from partstream.error_facts import with_facts
 from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
@@ -24,6 +23,7 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
+    with_facts,
 )
 from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from partstream.errors import (
-    ToolArgumentsError,
-    TruncatedStreamError,
-    UpstreamFailureError,
-)
+from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
 from partstream.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE

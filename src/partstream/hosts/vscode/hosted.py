@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import sequence_of
-from partstream.error_facts import with_facts
-from partstream.errors import CallerError, KeyNeededError, UnknownModelError
+from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.hosts.vscode.failures import (
     ProviderFailedError,

@@ -16,7 +16,6 @@ from math import inf, log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.error_facts import with_facts
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -28,6 +27,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
     UpstreamTimeoutError,
+    with_facts,
 )
 from partstream.events import EventEmitter
 from partstream.hub.directory import Route

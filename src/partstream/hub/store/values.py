@@ -7,8 +7,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from partstream.errors import CallerError, PartstreamError
-from partstream.extras import to_install
+from partstream.errors import CallerError, PartstreamError, to_install
 from partstream.numbers import storable_text
 
 if TYPE_CHECKING:
