@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.redaction import HiddenValues, Redactor, secrets_in_header
+from partstream.codec.redaction import HiddenValues, Redactor, secrets_in_header
 from secret_forms import FORMS, finds
 
 KEY = "sk-PLAN/TED+key&<0123>/456789abcdef=="

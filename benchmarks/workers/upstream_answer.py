@@ -71,7 +71,7 @@ class _Http:
 
 
 def _begun(open_exchange: Callable[..., Any], request: httpx2.Request, response: httpx2.Response) -> Any:
-    from partstream.redaction import Redactor  # noqa: PLC0415 - as the next
+    from partstream.codec.redaction import Redactor  # noqa: PLC0415 - as the next
     from partstream.upstreams.captured import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
 
     exchange = begin_exchange(open_exchange, request, b"{}", (), (), Redactor)

@@ -7,6 +7,7 @@ import pytest
 from mutants import MUTANTS
 from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, plays, within
 
+from partstream.codec.redaction import Redactor
 from partstream.conformance.exercises import Exercise, Relation
 from partstream.conformance.exercising import perform
 from partstream.conformance.fuzzing import FuzzSettings, fuzz, minimal_failure
@@ -17,7 +18,6 @@ from partstream.conformance.moves import read_moves
 from partstream.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think
 from partstream.conformance.verdicts import Verdict
 from partstream.errors import CallerError
-from partstream.redaction import Redactor
 
 RULE = "tool-call.unique-call-id"
 LONG = "one two three four five six seven eight nine ten"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from partstream.codec.redaction import Redactor
 from partstream.conformance.secrets import secrets_of
-from partstream.redaction import Redactor
 
 KEY = "abcd-1234-efgh"
 

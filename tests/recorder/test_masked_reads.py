@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.codec.redaction import Redactor
 from partstream.recorder.masked_reads import MaskedReads
-from partstream.redaction import Redactor
 
 KEY = "sk-proj-Ab/3+xy_Z9=%key"
 FORMS = {

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.codec.redaction import Redactor
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
-from partstream.redaction import Redactor
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.client import make_client
 from partstream.upstreams.connection_failures import connection_error

@@ -16,8 +16,8 @@ import pytest
 
 import partstream
 from partstream import CancellationTokenSource, Finish, LanguageModelError
+from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError
-from partstream.redaction import Redactor
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
 from partstream.upstreams.credentials import FixedKey

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from partstream.codec.redaction import names_a_secret
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.protocol import KeyKind
-from partstream.redaction import names_a_secret
 from partstream.upstreams import GatewayConfiguration, Secret
 from partstream.upstreams.secret import redactor_of, secrets_in_url
 

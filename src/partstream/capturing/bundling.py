@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.capturing.entries import Entry
     from partstream.capturing.exchange_capture import ExchangeCapture
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
 
 __all__ = ["AnswerSnapshot", "Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
 

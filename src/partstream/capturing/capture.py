@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.capturing.entries import ENTRY_BYTES, PART, size_of
 from partstream.capturing.exchange_capture import ExchangeCapture, recorded_error
+from partstream.codec.redaction import Redactor
 from partstream.parts import TextPart
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.bundles.exchange import HowEnded, RecordedError
 from partstream.capturing.entries import ENTRY_BYTES, Entry
-from partstream.redaction import without_secrets_by_name
+from partstream.codec.redaction import without_secrets_by_name
 from partstream.user_code import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from partstream.codec.redaction import Redactor
     from partstream.outputs import StreamOptions
-    from partstream.redaction import Redactor
 
 __all__ = ["ExchangeCapture", "KeptEnd", "KeptHead", "KeptRequest", "recorded_error"]
 

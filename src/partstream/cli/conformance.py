@@ -49,9 +49,9 @@ from partstream.errors import CallerError, LanguageModelError, LanguageModelErro
 from partstream.visible_text import visible
 
 if TYPE_CHECKING:
+    from partstream.codec.redaction import Redactor
     from partstream.conformance.report import Report
     from partstream.conformance.targets.target import Target
-    from partstream.redaction import Redactor
 
 __all__ = ["command"]
 

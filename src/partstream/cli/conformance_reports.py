@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.opened_recordings import PACE, open_recordings
+from partstream.codec.redaction import Redactor
 from partstream.conformance.badge import badge_json, badge_svg
 from partstream.conformance.baseline import baseline_text, read_baseline
 from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
@@ -34,7 +35,6 @@ from partstream.conformance.secrets import secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
-from partstream.redaction import Redactor
 from partstream.testing.served import BASE_PATHS
 from partstream.user_folders import CACHE
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.codec.redaction import Redactor
 from partstream.conformance.capabilities import Provocation
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import TranscriptEventKind
 from partstream.conformance.verdicts import Verdict
-from partstream.redaction import Redactor
 from partstream.user_code import fault_of
 from partstream.visible_text import visible
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.redaction import names_a_secret
 from partstream.configuration.places import configuration_file, read_document
 from partstream.configuration.table import secrets_of_settings
-from partstream.redaction import names_a_secret
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.secrecy import SHORTEST_KEY
 

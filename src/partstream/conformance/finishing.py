@@ -12,10 +12,10 @@ from partstream.conformance.selection import all_rows, check_ids
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.codec.redaction import Redactor
     from partstream.conformance.baseline import Baseline
     from partstream.conformance.report import Report
     from partstream.conformance.verdicts import CheckResult
-    from partstream.redaction import Redactor
 
 __all__ = ["all_checks", "with_baseline", "with_generated", "without_secrets"]
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.redaction import Redactor
 from partstream.conformance.capabilities import Provocation
 from partstream.conformance.exercising import GENERATED, JUDGED, perform
 from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
@@ -14,7 +15,6 @@ from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.kept_failures import read_failure, write_failure
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.contract import Level
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

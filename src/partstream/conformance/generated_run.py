@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.redaction import Redactor
 from partstream.conformance.exercises import exercise_of
 from partstream.conformance.exercising import JUDGED, perform
 from partstream.conformance.fuzzing import minimal_failure
@@ -18,7 +19,6 @@ from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
 from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
 from partstream.errors import CallerError
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from partstream.codec.redaction import Redactor
     from partstream.conformance.fuzzing import Failure
     from partstream.conformance.opening import Tested
-    from partstream.redaction import Redactor
 
 __all__ = ["FOLDER", "FailureFileError", "failure_json", "failure_path", "read_failure", "write_failure"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from partstream.codec.redaction import Redactor
 from partstream.conformance.baseline import Baseline, read_baseline
 from partstream.conformance.driving import TimeLimits
 from partstream.conformance.finishing import all_checks, without_secrets
@@ -23,7 +24,6 @@ from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from partstream.conformance.report import Report

@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
+from partstream.codec.redaction import Redactor
 from partstream.conformance.verdicts import Verdict
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

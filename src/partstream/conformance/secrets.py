@@ -1,7 +1,7 @@
 """Finds the secrets that a run of the kit knows, so that no report holds them: of the command line, headers, the
 environment and addresses.
 
-A report says which target was tested and what it sent; both can hold a key. :class:`partstream.redaction.Redactor`
+A report says which target was tested and what it sent; both can hold a key. :class:`partstream.codec.redaction.Redactor`
 hides what is found here, in every form in which a server repeats it.
 """
 
@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from partstream.redaction import secrets_in_header
+from partstream.codec.redaction import secrets_in_header
 from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:

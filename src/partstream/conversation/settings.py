@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.redaction import HiddenValues
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapabilities
-from partstream.redaction import HiddenValues
 from partstream.settings.checks import check_headers
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, choice
 from partstream.settings.row import Secrecy, Setting

@@ -44,7 +44,7 @@ def otlp_json(view: View) -> bytes:
     """The bytes of an `.otlp.json`, with a trace for each answer."""
     resource: dict[str, _Value] = {"service.name": "partstream", "service.version": __version__}
     resource |= {f"partstream.version.{name}": version for name, version in view["versions"].items()}
-    resource["partstream.redaction"] = view["redaction"]["level"]
+    resource["partstream.codec.redaction"] = view["redaction"]["level"]
     spans = [_span(answer, view["title"]) for answer in view["answers"]]
     scope = {"scope": {"name": "partstream", "version": __version__}, "spans": spans}
     return (

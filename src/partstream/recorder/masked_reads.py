@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.bundles.exchange import Chunk
 
 if TYPE_CHECKING:
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
 
 __all__ = ["MaskedReads"]
 

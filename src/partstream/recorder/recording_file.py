@@ -19,20 +19,20 @@ from partstream.bundles.exchange import (
 from partstream.bundles.partial import PartialRecording
 from partstream.capturing.bundling import versions_here
 from partstream.capturing.exchange_capture import recorded_error
+from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.media_types import bare_media_type
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.masked_reads import MaskedReads
 from partstream.recorder.spoken import protocol_at
-from partstream.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.upstreams.secret import redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from partstream.codec.redaction import Redactor
     from partstream.recorder.forwarded_headers import HeaderFields
     from partstream.recorder.watching import ForwardedRequest
-    from partstream.redaction import Redactor
 
 __all__ = ["RecordingFile", "is_document", "model_asked", "redactor_of_request"]
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.redaction import Redactor
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -16,7 +17,6 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

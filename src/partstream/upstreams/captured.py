@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.redaction import HIDDEN, query_without_secrets, without_secrets_by_name
+from partstream.codec.redaction import HIDDEN, query_without_secrets, without_secrets_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from partstream.capturing.exchange_capture import ExchangeCapture, KeptRequest
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
 
 __all__ = ["OpenExchange", "begin_exchange", "captured_pieces", "take_head"]
 

@@ -18,7 +18,7 @@ from partstream.upstreams.proxies import ConnectionSetupError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.proxies import Proxy
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from partstream.capturing.mode import CaptureMode
+from partstream.codec.redaction import HiddenValues, NotPickled
 from partstream.conversation.digest import short_digest
 from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
 from partstream.error_text import ErrorMode
@@ -14,7 +15,6 @@ from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
-from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held

@@ -16,7 +16,7 @@ from partstream.upstreams.redacted_outputs import redacted_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
     from partstream.upstreams.proxies import Proxy
 
 __all__ = ["RUNNING", "connection_error"]

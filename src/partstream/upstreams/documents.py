@@ -18,10 +18,10 @@ from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.redacted_outputs import redacted_error
 
 if TYPE_CHECKING:
+    from partstream.codec.redaction import Redactor
     from partstream.errors import UpstreamError
     from partstream.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
-    from partstream.redaction import Redactor
     from partstream.upstreams.deadlines import Deadlines
     from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.http import HTTPAnswer

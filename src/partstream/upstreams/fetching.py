@@ -15,7 +15,7 @@ from partstream.upstreams.http import OutboundHTTPRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.redaction import Redactor
+    from partstream.codec.redaction import Redactor
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
 
 __all__ = ["DocumentFetcher"]

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream._version import __version__
+from partstream.codec.redaction import names_a_secret
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
-from partstream.redaction import names_a_secret
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
 from partstream.upstreams.captured import begin_exchange, captured_pieces, take_head
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from partstream.capturing.exchange_capture import ExchangeCapture
+    from partstream.codec.redaction import Redactor
     from partstream.errors import UpstreamConnectionError, UpstreamError
-    from partstream.redaction import Redactor
     from partstream.upstreams.captured import OpenExchange
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource

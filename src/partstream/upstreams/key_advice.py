@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.redaction import names_a_secret
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.known_servers import server_at
-from partstream.redaction import names_a_secret
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError

@@ -14,8 +14,8 @@ from partstream.outputs import Finish, Unmapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.codec.redaction import Redactor
     from partstream.outputs import StreamOutput
-    from partstream.redaction import Redactor
 
 __all__ = ["redacted_error", "redacted_outputs"]
 

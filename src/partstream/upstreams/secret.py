@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.protocols.protocol import KeyKind
-from partstream.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:

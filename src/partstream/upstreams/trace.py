@@ -10,11 +10,11 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.redaction import Redactor
 from partstream.log_level import TRACE, is_traced
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import Tap
-from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -12,7 +12,7 @@ from partstream.bundles.redaction.known_names import HEADER_ENDINGS_KEPT, HEADER
 from partstream.bundles.redaction.moments import hidden_date
 from partstream.bundles.redaction.personal import names_a_person, without_personal
 from partstream.bundles.redaction.stand_ins import HIDDEN, hide, stand_in
-from partstream.redaction import names_a_secret, secrets_in_header
+from partstream.codec.redaction import names_a_secret, secrets_in_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.bundles.redaction.rules import PERSON_RULES, RULES, SHORTEST_ENCODED
-from partstream.redaction import Redactor, decoded_views
+from partstream.codec.redaction import Redactor, decoded_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

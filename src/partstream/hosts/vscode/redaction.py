@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream import redaction
+from partstream.codec import redaction
 from partstream.settings.secrecy import SHORTEST_SECRET
 
 if TYPE_CHECKING:

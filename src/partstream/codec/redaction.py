@@ -17,18 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = [
-    "HIDDEN",
-    "DecodedText",
-    "HiddenValues",
-    "NotPickled",
-    "Redactor",
-    "decoded_views",
-    "names_a_secret",
-    "query_without_secrets",
-    "secrets_in_header",
-    "without_secrets_by_name",
-]
 
 HIDDEN: Final = "***"
 """What stands in the place of a secret."""
