@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.kinds import as_kind
+from partstream.codec.checks import as_kind
 from partstream.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress

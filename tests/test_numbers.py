@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS, as_amount, as_count, storable_text, unusable_counts
 from partstream.codec.json_codec import dumps, loads
-from partstream.numbers import MOST_SECONDS, MOST_TOKENS, as_amount, as_count, storable_text, unusable_counts
 
 numbers = st.one_of(st.integers(), st.floats(), st.integers(-(10**400), 10**400), st.booleans(), st.text(), st.none())
 

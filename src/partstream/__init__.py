@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from partstream._version import __version__
-from partstream.arguments import InvalidArgumentError
 from partstream.cancellation import CancellationToken, CancellationTokenSource
+from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import (
     AdapterUsageError,
     CallerError,

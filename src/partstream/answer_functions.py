@@ -9,7 +9,7 @@ import inspect
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
-from partstream.arguments import (
+from partstream.codec.checks import (
     BOOLEAN,
     COUNT,
     FILLED_TEXT,

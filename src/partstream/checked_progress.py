@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from partstream.codec.checks import as_kind
 from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
-from partstream.kinds import as_kind
 from partstream.outputs import Finish
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.user_code import is_of_provider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.arguments import described, refuse
+from partstream.codec.checks import described, refuse
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import UpstreamProtocolError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from partstream.answer_functions import UnknownKeywordError
-from partstream.arguments import Expectation, check
+from partstream.codec.checks import Expectation, check
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
 from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, RequestFields

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from partstream.arguments import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
+from partstream.codec.checks import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
 from partstream.parts import MessagePart, TextPart
 
 if TYPE_CHECKING:

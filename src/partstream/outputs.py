@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from partstream.arguments import TEXT, check_fields, instance_of, optional
+from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
 from partstream.parts import ResponsePart
 from partstream.settings.kinds import Choice

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from partstream.arguments import (
+from partstream.codec.checks import (
     BOOLEAN,
     FILLED_TEXT,
     MAPPING,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
 
-from partstream.arguments import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
+from partstream.codec.checks import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
-from partstream.arguments import Expectation, check, refuse
+from partstream.codec.checks import Expectation, check, refuse
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import AUTO

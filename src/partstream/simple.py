@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from partstream.answer_functions import check_answer_function, check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
-from partstream.arguments import Expectation, check
 from partstream.checked_progress import CheckedProgress, suspended_at
+from partstream.codec.checks import Expectation, check
 from partstream.messages import RequestOptions, Role
 from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part

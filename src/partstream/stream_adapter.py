@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import partstream.silent_log  # noqa: F401 - for its effect
 from partstream.answering import run_until_cancelled
-from partstream.arguments import refuse
 from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
+from partstream.codec.checks import refuse
 from partstream.error_text import ErrorMode
 from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.arguments import TEXT, check_fields, instance_of, optional
-from partstream.numbers import MOST_DOLLARS, as_amount, as_count
+from partstream.codec.checks import MOST_DOLLARS, TEXT, as_amount, as_count, check_fields, instance_of, optional
 from partstream.parts import DataPart
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partstream.arguments import InvalidArgumentError
 from partstream.cancellation import CancellationTokenSource
+from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
 from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.messages import ChatMessage, RequestOptions

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hub.stores import HubDatabase
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import InvalidArgumentError
 from partstream.hub.directory import (
     AuditLevel,
     BudgetRule,

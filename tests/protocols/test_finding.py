@@ -20,7 +20,7 @@ from partstream import (
     UpstreamTimeoutError,
     read_stream,
 )
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import InvalidArgumentError
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.messages import ChatMessage, RequestOptions

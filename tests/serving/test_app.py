@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from partstream import chat_model
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import InvalidArgumentError
 from partstream.outputs import Outcome
 from partstream.parts import TextPart
 from partstream.serving.app import app

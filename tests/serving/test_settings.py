@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import InvalidArgumentError
 from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
 
 every_number = pytest.mark.parametrize("number", SERVING_NUMBERS, ids=lambda number: number.name)

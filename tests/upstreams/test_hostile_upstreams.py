@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS
 from partstream.errors import (
     TruncatedStreamError,
     UpstreamConnectionError,
@@ -22,7 +23,6 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.numbers import MOST_SECONDS, MOST_TOKENS
 from partstream.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstreams import RetryPolicy, Timeouts

@@ -23,7 +23,7 @@ from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, fin
 from partstream.agents.run import AgentRun, AgentSpec, RunStates
 from partstream.answer_functions import check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
-from partstream.arguments import FILLED_TEXT, Expectation, check, described, optional
+from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.digest import short_digest
 from partstream.conversation.state_marker import Origin
 from partstream.provider import (

@@ -31,6 +31,7 @@ from partstream.agents.adapter import (
     ToolMakingAdapter,
 )
 from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
+from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
@@ -41,7 +42,6 @@ from partstream.conversation.turns import Call, Result, Text, TurnRole
 from partstream.errors import LanguageModelError
 from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
-from partstream.kinds import as_kind
 from partstream.messages import ChatMessage, Role
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart

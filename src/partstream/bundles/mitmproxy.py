@@ -25,7 +25,7 @@ from partstream.bundles.exchange import (
 )
 from partstream.bundles.tnetstrings import read_value
 from partstream.bundles.wall_time import wall_time_of
-from partstream.numbers import as_amount
+from partstream.codec.checks import as_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

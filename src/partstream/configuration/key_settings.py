@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from partstream.numbers import MOST_SECONDS
+from partstream.codec.checks import MOST_SECONDS
 from partstream.settings.checks import number, string
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, TEXT, Kind, ValueForm, text

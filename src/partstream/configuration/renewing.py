@@ -9,8 +9,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.numbers import LAST_TIME, as_amount
 from partstream.settings.checks import fits_header
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.secret import Secret

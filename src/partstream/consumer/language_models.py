@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from partstream.arguments import Expectation, check
+from partstream.codec.checks import Expectation, check
 from partstream.consumer.language_model_chat import LanguageModelChat
 from partstream.consumer.registration import Registration
 from partstream.consumer.selector import selector_of

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from partstream.answer_functions import UnknownKeywordError
-from partstream.arguments import InvalidArgumentError, refuse
+from partstream.codec.checks import InvalidArgumentError, refuse
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from partstream.arguments import TEXT, InvalidArgumentError, check_fields, described, optional
+from partstream.codec.checks import TEXT, InvalidArgumentError, check_fields, described, optional
 from partstream.settings.errors import closest_name
 
 if TYPE_CHECKING:

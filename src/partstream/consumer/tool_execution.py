@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from partstream.arguments import Expectation, check_fields, instance_of
 from partstream.codec import json_codec
+from partstream.codec.checks import Expectation, check_fields, instance_of
 from partstream.errors import CallerError
 from partstream.messages import Tool
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultContent, ToolResultPart

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from partstream.arguments import sequence_of
+from partstream.codec.checks import sequence_of
 from partstream.consumer.assistant_message import assistant_content
 from partstream.consumer.plain_requests import conversation_of
 from partstream.consumer.tool_execution import ToolFunction, ToolOutcome, execute_tool_call

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.arguments import refuse
+from partstream.codec.checks import refuse
 from partstream.hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream.hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream.hub.directory import Owner, OwnerKind, Policy, RateLimits

@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
+from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError, UpstreamProtocolError
-from partstream.numbers import LAST_TIME, as_amount
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.addresses import is_loopback, with_scheme

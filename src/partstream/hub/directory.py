@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
-from partstream.arguments import Expectation, check_fields, refuse
+from partstream.codec.checks import Expectation, check_fields, refuse
 from partstream.codec.json_codec import dumps, loads
 from partstream.hub.store.values import DirectoryConflictError
 

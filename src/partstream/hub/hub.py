@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.arguments import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
+from partstream.codec.checks import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
 from partstream.hub.authentication import is_valid
 from partstream.hub.directory import may_use
 from partstream.hub.leases import WorkerSettings

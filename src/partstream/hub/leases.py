@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.arguments import NUMBER, Expectation, check_fields
+from partstream.codec.checks import NUMBER, Expectation, check_fields
 from partstream.hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError
 from partstream.hub.store.values import SCARCE_SECONDS, AnswerPart, LeaseAsk
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.hub.amounts import Need, nanodollars
 from partstream.hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 from partstream.kept_answer import thinking_text
-from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.serving.admission import StopAnswer

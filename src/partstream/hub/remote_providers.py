@@ -14,8 +14,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.answering import run_until_cancelled
-from partstream.arguments import refuse
 from partstream.cancellation import CancellationTokenSource
+from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
 from partstream.outputs import Finish
 from partstream.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider

@@ -8,8 +8,8 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import MOST_DOLLARS, as_count
 from partstream.models.records import Fact
-from partstream.numbers import MOST_DOLLARS, as_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.arguments import (
-    BOOLEAN,
-    COUNT,
-    MAPPING,
-    TEXT,
-    check_fields,
-    instance_of,
-    optional,
-    sequence_of,
-)
+from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
 from partstream.models.limits import LimitSettings
 from partstream.models.records import Fact, ModelRecord, Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import LAST_TIME, as_amount
+from partstream.codec.checks import LAST_TIME, as_amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

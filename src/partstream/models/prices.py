@@ -6,8 +6,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import MOST_DOLLARS
 from partstream.models.records import Fact, Pricing
-from partstream.numbers import MOST_DOLLARS
 
 if TYPE_CHECKING:
     from partstream.models.fields import Fields

@@ -13,10 +13,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
-from partstream.numbers import MOST_SECONDS, as_amount, as_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

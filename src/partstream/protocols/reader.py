@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from typing import Protocol as TypingProtocol
 
-from partstream.arguments import refuse
+from partstream.codec.checks import as_kind, refuse
 from partstream.codec.json_codec import (
     DECODE_ERRORS,
     MOST_LEVELS,
@@ -26,7 +26,6 @@ from partstream.codec.json_codec import (
 )
 from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
-from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation

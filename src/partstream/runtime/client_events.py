@@ -26,8 +26,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
-from partstream.arguments import described, refuse
 from partstream.chunk_sources import as_chunk, chunks_of
+from partstream.codec.checks import described, refuse
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols

@@ -12,9 +12,9 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
-from partstream.kinds import as_kind
 from partstream.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.serve import StoredAnswer

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
 from partstream.serving.telemetry_names import error_of
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.file_thread import FileThread

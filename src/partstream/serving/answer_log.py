@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps
-from partstream.numbers import storable_text
 from partstream.serving.clients import AnswerKind
 from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice

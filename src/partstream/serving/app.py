@@ -17,7 +17,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.arguments import refuse
+from partstream.codec.checks import refuse
 from partstream.codec.json_codec import dumps
 from partstream.protocols.protocol import loadable_protocols
 from partstream.provider import LanguageModelChatProvider

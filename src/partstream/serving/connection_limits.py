@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from partstream.arguments import check_fields
+from partstream.codec.checks import check_fields
 from partstream.serving.settings import ServingNumber
 
 __all__ = ["CONNECTION_NUMBERS", "ConnectionLimits"]

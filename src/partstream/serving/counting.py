@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from partstream.numbers import as_count
+from partstream.codec.checks import as_count
 from partstream.serving.provider_errors import is_cancellation_of_ours
 from partstream.tokens import MessageCounter
 from partstream.usage import Usage

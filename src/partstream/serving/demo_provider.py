@@ -12,8 +12,8 @@ import re
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import as_count
 from partstream.messages import Role, ToolMode
-from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.provider import (

@@ -7,9 +7,9 @@ from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.kept_answer import KeptAnswer, thinking_text
-from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import COST_KEY, USAGE_MIME_TYPE, Usage
 

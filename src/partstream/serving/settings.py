@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.arguments import BOOLEAN, Expectation, check_fields, instance_of, optional
+from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:

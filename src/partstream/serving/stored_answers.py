@@ -15,9 +15,9 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import CallerError
-from partstream.numbers import storable_text
 from partstream.protocols.serve import StoredAnswer
 from partstream.serving.failures import ChainTooLargeError, StoreFailedError
 from partstream.write_ahead_log import closed_on_error, use_write_ahead_log

@@ -15,7 +15,7 @@ from opentelemetry import context, propagate, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from partstream._version import __version__
-from partstream.numbers import storable_text
+from partstream.codec.checks import storable_text
 from partstream.serving.telemetry_names import OPERATION, OURSELVES, Attribute, error_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.numbers import MOST_TOKENS
+from partstream.codec.checks import MOST_TOKENS
 from partstream.settings.errors import KEY_IN_A_NAME, ConfigurationError, shown_name
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import MOST_SECONDS
+from partstream.codec.checks import MOST_SECONDS
 from partstream.settings.checks import boolean, headers, json_object, number, shortened, string, strings, whole_number
 from partstream.settings.errors import ConfigurationError
 

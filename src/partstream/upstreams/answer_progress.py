@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from partstream.kinds import as_kind
+from partstream.codec.checks import as_kind
 from partstream.outputs import Finish, Outcome
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 

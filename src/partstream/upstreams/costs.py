@@ -6,7 +6,7 @@ import logging
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import MOST_DOLLARS, as_amount
+from partstream.codec.checks import MOST_DOLLARS, as_amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import unusable_counts
 from partstream.errors import ContextLengthExceededError
-from partstream.numbers import unusable_counts
 from partstream.upstreams.costs import cost_of
 from partstream.usage import usage_part
 

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import UpstreamError, UpstreamProtocolError
-from partstream.numbers import as_count
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstreams.request_body import body_document
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
-from partstream.numbers import MOST_SECONDS, as_amount
+from partstream.codec.checks import MOST_SECONDS, as_amount
 from partstream.protocols.errors import seconds_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from listening import deliver, listening
+from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS
 from partstream.codec.json_codec import dumps
 from partstream.loopback.connection import ServerConnection
-from partstream.numbers import MOST_DOLLARS, MOST_TOKENS
 from partstream.testing.steps import Send, document, event_stream
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME

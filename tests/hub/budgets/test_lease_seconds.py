@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import InvalidArgumentError
 from partstream.hub.amounts import BudgetsUnreachableError
 from partstream.hub.leases import SHARES, WorkerSettings, is_low, lease_size
 

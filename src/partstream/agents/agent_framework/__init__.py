@@ -23,13 +23,13 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.messages import ToolMode
-from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import markdown_link

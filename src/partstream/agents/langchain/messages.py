@@ -7,10 +7,10 @@ from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.adapter import AgentFile, StepUsage, SubAgentText
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.inner_activity import InnerCall, InnerResult
-from partstream.numbers import as_count
 from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, text_part
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link

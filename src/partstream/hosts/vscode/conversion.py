@@ -11,12 +11,12 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from partstream.codec.checks import MOST_TOKENS, as_count
 from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.kept_answer import thinking_text
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.numbers import MOST_TOKENS, as_count
 from partstream.parts import (
     DataPart,
     MessagePart,

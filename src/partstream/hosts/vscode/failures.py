@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from partstream.arguments import InvalidArgumentError
+from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
 from partstream.contract import CodePlace
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.hosts.vscode.error_fields import field_of
 from partstream.hosts.vscode.forked import is_forked
 from partstream.hosts.vscode.problem_kinds import problem_kind
-from partstream.numbers import MOST_SECONDS, as_amount, as_count
 from partstream.user_code import failing_place, fault_of, said_by
 
 if TYPE_CHECKING:

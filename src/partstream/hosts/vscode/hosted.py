@@ -14,7 +14,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.arguments import sequence_of
+from partstream.codec.checks import sequence_of
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.hosts.vscode.failures import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import as_count
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -13,7 +14,6 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.hosts.vscode.error_fields import field_of
-from partstream.numbers import as_count
 from partstream.settings.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.digest import short_digest
 from partstream.kept_answer import KeptAnswer
-from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart
 from partstream.provider import WaitingProgress
 from partstream.tokens import CountSource, MessageCounter

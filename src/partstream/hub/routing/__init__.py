@@ -16,6 +16,7 @@ from math import inf, log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import as_kind
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -31,7 +32,6 @@ from partstream.errors import (
 )
 from partstream.events import EventEmitter
 from partstream.hub.directory import Route
-from partstream.kinds import as_kind
 from partstream.outputs import InboundRequest
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress

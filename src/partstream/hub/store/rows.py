@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import dumps, loads
 from partstream.hub.amounts import span_at
 from partstream.hub.directory import (
@@ -50,7 +51,6 @@ from partstream.hub.store.values import (
     name_text,
     places,
 )
-from partstream.numbers import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
+from partstream.codec.checks import storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
-from partstream.numbers import storable_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

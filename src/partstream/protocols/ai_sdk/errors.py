@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.errors import (
     LanguageModelError,
@@ -25,7 +26,6 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.numbers import as_count
 from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 from partstream.protocols.read_response import shown
 

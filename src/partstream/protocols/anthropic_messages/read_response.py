@@ -15,9 +15,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import make_event_decoder
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part
 from partstream.protocols.anthropic_messages.errors import ERRORS

@@ -15,9 +15,9 @@ from base64 import b64decode
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
-from partstream.numbers import as_count
 from partstream.outputs import (
     CitationMode,
     ExecutedCode,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
-from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import text_part, thinking_part, tool_call_part
 from partstream.protocols.citations import Citation, Citations, RecentText

@@ -17,11 +17,11 @@ import re
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.conversation.digest import canonical_json
 from partstream.conversation.media import sniff
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
-from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import DataPart, ToolCallPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body

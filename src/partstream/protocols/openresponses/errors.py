@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.conversation.carried import Carried
 from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
-from partstream.numbers import as_count
 from partstream.protocols.errors import Errors
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import OptionalField, leave_out, refused_fields

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import LAST_TIME, MOST_DOLLARS, as_amount, as_count
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.tokens.ledger.rows import AnswerRow, UsageRow
 from partstream.tokens.ledger.schema import (
     CLEAR_ANSWERS,

@@ -1,30 +1,87 @@
-"""Checks the arguments of public constructors: says what was got, where, and what was expected. Knows no class."""
+"""The gate for numbers from outside: a number that is not finite or not within its limits is unknown.
+
+Upstreams, providers, settings and files are other people's: JSON lets them write `1e999`, Python reads `NaN` too, and
+headers hold any text. Beyond these limits floats overflow, SQLite refuses integers (64 bits) and the JSON-RPC peer
+refuses the whole message. Pure functions; whoever calls them says what was dropped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NoReturn, TypeVar
 
 from partstream.errors import CallerError, UnexpectedValueError
 
-__all__ = [
-    "BOOLEAN",
-    "COUNT",
-    "FILLED_TEXT",
-    "MAPPING",
-    "NUMBER",
-    "TEXT",
-    "Expectation",
-    "InvalidArgumentError",
-    "check",
-    "check_fields",
-    "described",
-    "instance_of",
-    "optional",
-    "refuse",
-    "sequence_of",
-]
+# ---- numbers ----
+
+MOST_TOKENS: Final = 10**9
+"""The most tokens of a request, an answer or a limit; servers without a limit report larger numbers."""
+
+MOST_DOLLARS: Final = 10**6
+"""The most US dollars of an answer, or of a million tokens."""
+
+MOST_SECONDS: Final = 10**9
+"""The most seconds of a wait or a time limit: about 31 years."""
+
+LAST_TIME: Final = 32_503_680_000
+"""The latest point in time, in seconds since 1970: the year 3000, with which the calendar of Windows ends."""
+
+_MOST_CHARACTERS: Final = 1_000
+_MOST_DEPTH: Final = 6
+_MOST_FOUND: Final = 10
+
+
+def as_count(value: object, most: int = MOST_TOKENS) -> int | None:
+    """A whole number from 0 to `most`, or None. A whole float counts: JavaScript has one type of number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def as_amount(value: object, most: float) -> float | None:
+    """A number from 0 to `most`, whole or not, or None; never NaN or infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        return None
+    return float(value)
+
+
+def storable_text(text: str) -> str:
+    """The first thousand characters in a form that UTF-8 can represent: half of a surrogate pair becomes `?`."""
+    short = text[:_MOST_CHARACTERS]
+    return short if short.isascii() else short.encode(errors="replace").decode()
+
+
+def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:
+    """The token counts in an upstream's report that are no counts, each as `path: value`; at most ten.
+
+    Args:
+        reported: The upstream's own object. Numbers in fields whose path names tokens are counts.
+    """
+    found: list[str] = []
+    _find_unusable(reported, "", found, 0)
+    return tuple(found[:_MOST_FOUND])
+
+
+def _find_unusable(reported: Mapping[str, object], prefix: str, found: list[str], depth: int) -> None:
+    for name, value in reported.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping) and depth < _MOST_DEPTH:
+            _find_unusable(value, f"{path}.", found, depth + 1)
+        elif isinstance(value, int | float) and "token" in path.lower() and as_count(value) is None:
+            found.append(f"{path:.80}: {_shown(value)}")
+        if len(found) >= _MOST_FOUND:
+            return
+
+
+def _shown(number: float) -> str:
+    """A number as text, also one with more digits than Python converts (`sys.set_int_max_str_digits`)."""
+    return f"an integer of {number.bit_length()} bits" if isinstance(number, int) and number >= 2**64 else f"{number}"
+
+
+# ---- arguments ----
+# Checks the arguments of public constructors: says what was got, where, and what was expected. Knows no class.
 
 T = TypeVar("T")
 
@@ -136,3 +193,34 @@ def described(value: object) -> str:
         shown = repr(value) if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]!r}..."
         return f"{shown} ({type(value).__name__})"
     return f"{value!r} ({type(value).__name__})" if isinstance(value, int | float) else type(value).__name__
+
+
+# ---- kinds ----
+# Tells whether an object has what an interface of ours asks for; quickly, because it is asked for every answer.
+
+_Kind = TypeVar("_Kind")
+
+
+def as_kind(value: object, kind: type[_Kind]) -> _Kind | None:
+    """The object, if it has all that an interface asks for; else None.
+
+    `isinstance` says the same of a `typing.Protocol` and takes 10 to 30 µs for it until Python 3.12.
+
+    Args:
+        value: The object.
+        kind: A `typing.Protocol` that is `runtime_checkable`.
+    """
+    for name in _members(kind):  # type: ignore[arg-type]  # a class is hashable
+        if not hasattr(value, name):
+            return None
+    return value  # type: ignore[return-value]
+
+
+@cache
+def _members(kind: type) -> tuple[str, ...]:
+    """The names that an interface asks for."""
+    names: set[str] = set()
+    for base in kind.__mro__:
+        if getattr(base, "_is_protocol", False):
+            names |= {*vars(base), *vars(base).get("__annotations__", ())}
+    return tuple(sorted(name for name in names if not name.startswith("_")))
