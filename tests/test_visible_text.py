@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.visible_text import visible, visible_record
+from partstream.codec.text import visible, visible_record
 
 SHOWN = {
     "a title": ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),

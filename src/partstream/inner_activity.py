@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from partstream.markdown import code_block, inline_code
+from partstream.codec.text import code_block, inline_code, visible
 from partstream.parts import DataPart
-from partstream.visible_text import visible
 
 __all__ = [
     "ACTIVITY_MIME_TYPE",

@@ -12,10 +12,10 @@ import pytest
 from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, frame, long_answer, view
+from partstream.codec.text import visible
 from partstream.inspector.page import assembly, page_html
 from partstream.inspector.page.skeleton import facts_of
 from partstream.pages.policy import Hashes, Nonces
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

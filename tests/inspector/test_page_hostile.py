@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, view
+from partstream.codec.text import visible
 from partstream.inspector.page import page_html
 from partstream.inspector.page.assembly import SCRIPTS, STYLES, page_script
 from partstream.inspector.page.skeleton import skeleton_html
 from partstream.pages.document import resource
 from partstream.pages.policy import Hashes
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.codec.text import visible
 from partstream.outputs import Outcome
 from partstream.serving.answer_log import json_line, text_line
 from partstream.serving.clients import RequestClient
-from partstream.visible_text import visible
 
 from .observations import an_answer
 

@@ -23,6 +23,7 @@ from partstream.agents.adapter import (
     StepUsage,
     SubAgentText,
 )
+from partstream.codec.text import code_block, inline_code
 from partstream.conversation.digest import short_digest
 from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
@@ -40,7 +41,6 @@ from partstream.inner_activity import (
     wish,
 )
 from partstream.kept_files import is_file
-from partstream.markdown import code_block, inline_code
 from partstream.messages import Tool
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class, thinking_part, tool_call_part

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.text import bare_media_type
 from partstream.devtools.recorded_stream import CaptureError, RecordingError, as_stream, read_recording, wire_of
-from partstream.media_types import bare_media_type
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import MODEL, fits_path, literal_size
 

@@ -42,7 +42,7 @@ from partstream.bundles.har_form import (
 from partstream.bundles.json_fields import JSONFields, read_object
 from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
 from partstream.codec.checks import as_amount
-from partstream.media_types import bare_media_type
+from partstream.codec.text import bare_media_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

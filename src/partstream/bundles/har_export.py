@@ -23,7 +23,7 @@ from partstream.bundles.har_form import (
 )
 from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
 from partstream.codec.json_codec import dumps
-from partstream.media_types import bare_media_type
+from partstream.codec.text import bare_media_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,6 +20,7 @@ from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.program import program
 from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.codec.text import visible
 from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
 from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
@@ -31,7 +32,6 @@ from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.presets import presets
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
+from partstream.codec.text import visible
 from partstream.settings.errors import ConfigurationError, shown_name
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,6 +17,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
+from partstream.codec.text import visible
 from partstream.consumer import LanguageModels
 from partstream.consumer.assistant_message import assistant_content
 from partstream.consumer.choosing import choose_model
@@ -29,7 +30,6 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE, UnifiedFinishReason
 from partstream.user_code import fault_of
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     import asyncio

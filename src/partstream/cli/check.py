@@ -22,10 +22,10 @@ from partstream.cli.judging import Judgement, RuleVerdict, judge
 from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
+from partstream.codec.text import visible
 from partstream.contract import RULES, Rule
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.outputs import Outcome
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -32,6 +32,7 @@ from partstream.cli.conformance_screen import ReportScreen
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import check_variable
+from partstream.codec.text import visible
 from partstream.conformance.capabilities import Capabilities
 from partstream.conformance.driving import TimeLimits
 from partstream.conformance.exercising import GENERATED
@@ -46,7 +47,6 @@ from partstream.conformance.selection import all_rows, selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor

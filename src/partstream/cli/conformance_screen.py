@@ -9,13 +9,13 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.codec.redaction import Redactor
+from partstream.codec.text import visible
 from partstream.conformance.capabilities import Provocation
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import TranscriptEventKind
 from partstream.conformance.verdicts import Verdict
 from partstream.user_code import fault_of
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

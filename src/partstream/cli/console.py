@@ -12,7 +12,7 @@ from rich.text import Text
 
 from partstream.cli.terminal import ungated
 from partstream.cli.wrapping import WordWrap
-from partstream.visible_text import visible
+from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,13 +20,13 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.codec.settings_files import UnusableTextError, read_nodes
+from partstream.codec.text import visible
 from partstream.configuration import Given
 from partstream.configuration.examination import examine
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.harness import ALLOWS_SIGNED_OUT, LISTS_MODELS, HarnessFacts, finding_on_harness
 from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration

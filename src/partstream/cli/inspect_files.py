@@ -15,9 +15,9 @@ from partstream.capturing.door_client import newest_answer
 from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.cli.opened_recordings import chosen_exchange
 from partstream.cli.recordings import UnreadableRecordingError, read_file
+from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.inspector.view import ViewedFile
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,10 +13,10 @@ from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
 from partstream.cli.busy import busy_with
 from partstream.cli.exit_codes import ExitCode
+from partstream.codec.text import visible
 from partstream.inspector.page import page_html
 from partstream.inspector.view import view_of
 from partstream.pages.policy import Hashes
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

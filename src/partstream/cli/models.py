@@ -19,6 +19,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.upstream_options import gateway_of, server_options
 from partstream.codec.json_codec import dumps
+from partstream.codec.text import visible
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
@@ -32,7 +33,6 @@ from partstream.provider_files import default_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,9 +15,9 @@ from partstream.bundles.content import answers_in, content_of
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
+from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.upstreams.recorded import recorded_outputs, reported_outputs, timed_outputs
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.visible_text import visible
+from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from partstream.user_folders import UserFolder

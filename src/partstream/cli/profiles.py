@@ -14,6 +14,7 @@ from rich.text import Text
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.codec.text import visible
 from partstream.configuration.adding import read_user_file, remove
 from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file, read_document
@@ -21,7 +22,6 @@ from partstream.configuration.profiles import read_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import DEFAULT_PROFILE, KEY_SETTINGS
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,11 +14,11 @@ from rich.syntax import Syntax
 from partstream.cli.console import make_console
 from partstream.cli.wrapping import WordWrap
 from partstream.codec.json_codec import loads
+from partstream.codec.text import visible
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE, Usage
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

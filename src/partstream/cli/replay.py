@@ -14,6 +14,7 @@ from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.rendering import StreamRenderer
 from partstream.codec.json_codec import dumps
+from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import (
     EventTooLargeError,
@@ -29,7 +30,6 @@ from partstream.errors import (
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.part_json import part_json
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,7 +16,7 @@ from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
 from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
-from partstream.visible_text import visible
+from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

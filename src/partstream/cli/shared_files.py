@@ -10,8 +10,8 @@ import click
 
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import FORMS
+from partstream.codec.text import visible
 from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle

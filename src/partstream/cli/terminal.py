@@ -10,7 +10,7 @@ import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from partstream.visible_text import visible
+from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

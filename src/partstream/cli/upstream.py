@@ -15,6 +15,7 @@ from partstream.cli.console import make_console
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError
 from partstream.cli.upstream_options import check_variable
+from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.outputs import StreamOptions
@@ -24,7 +25,6 @@ from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import BASE_PATHS
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

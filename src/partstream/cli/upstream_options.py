@@ -9,12 +9,12 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
+from partstream.codec.text import visible
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.errors import shown_name
 from partstream.settings.kinds import ValueForm
 from partstream.settings.secrecy import shown_variable
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping

@@ -19,6 +19,7 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.codec.json_codec import dumps
+from partstream.codec.text import visible
 from partstream.settings.errors import shown_name
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME
@@ -32,7 +33,6 @@ from partstream.tokens.ledger.usage_totals import (
     read_usage_rows,
 )
 from partstream.user_folders import DATA
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

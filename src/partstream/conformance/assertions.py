@@ -15,6 +15,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from partstream.cancellation import CancellationToken
+from partstream.codec.text import visible
 from partstream.conformance.driving import Request, TimeLimits, drive
 from partstream.conformance.hints import HINTS
 from partstream.conformance.judging import BrokenPromise, judge_answer
@@ -24,7 +25,6 @@ from partstream.conformance.transcript import Answer, TranscriptEventKind
 from partstream.contract import CheckMode, ContractChecker, Level
 from partstream.errors import CallerError
 from partstream.messages import Tool
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.text import visible
 from partstream.conformance.tally import counts, tally_of
 from partstream.conformance.verdicts import Verdict
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.text import visible
 from partstream.conformance.tally import tally_of
 from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

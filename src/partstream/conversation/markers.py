@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.media_types import bare_media_type
+from partstream.codec.text import bare_media_type
 from partstream.usage import USAGE_MIME_TYPE
 
 __all__ = ["KNOWN_MARKS", "STATEFUL_MARKER_MIME_TYPE", "is_mark"]

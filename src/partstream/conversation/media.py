@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from partstream.media_types import bare_media_type
+from partstream.codec.text import bare_media_type
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart

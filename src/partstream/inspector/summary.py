@@ -5,8 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Final
 
-from partstream.markdown import inline_code
-from partstream.visible_text import visible
+from partstream.codec.text import inline_code, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

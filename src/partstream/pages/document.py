@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from partstream.codec.json_codec import dumps
-from partstream.visible_text import visible
+from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.text import visible
 from partstream.pages.document import document, resource, text
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

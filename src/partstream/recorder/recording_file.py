@@ -20,7 +20,7 @@ from partstream.bundles.partial import PartialRecording
 from partstream.capturing.bundling import versions_here
 from partstream.capturing.exchange_capture import recorded_error
 from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.media_types import bare_media_type
+from partstream.codec.text import bare_media_type
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.masked_reads import MaskedReads
 from partstream.recorder.spoken import protocol_at

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps
+from partstream.codec.text import visible
 from partstream.serving.clients import AnswerKind
 from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice
-from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from partstream.serving.observation import AnswerObservation

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
+from partstream.codec.text import bare_media_type
 from partstream.errors import EventTooLargeError
-from partstream.media_types import bare_media_type
 from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.redacted_outputs import redacted_error

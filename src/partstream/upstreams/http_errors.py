@@ -9,8 +9,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
+from partstream.codec.text import bare_media_type
 from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.media_types import bare_media_type
 from partstream.protocols.errors import COMMON_ERRORS, wait_in_sentence
 from partstream.upstreams.waits import wait_before_retry
 

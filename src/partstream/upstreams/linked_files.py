@@ -16,9 +16,9 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import httpx2
 
 from partstream._version import __version__
+from partstream.codec.text import bare_media_type
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import PartstreamError
-from partstream.media_types import bare_media_type
 from partstream.outputs import FileMode
 from partstream.parts import DataPart
 from partstream.protocols.citations import linked_file

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
 from partstream.agents.langchain.messages import SpokenMessages
+from partstream.codec.text import code_block
 from partstream.inner_activity import InnerCall, InnerResult
-from partstream.markdown import code_block
 from partstream.outputs import Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
 

@@ -9,8 +9,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.text import visible_record
 from partstream.rpc.connection import encode_notification
-from partstream.visible_text import visible_record
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -21,9 +21,9 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import make_event_decoder
+from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, UpstreamAbortedError
-from partstream.media_types import bare_media_type
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import DataPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.chat_completions.errors import ERRORS

@@ -1,16 +1,39 @@
-"""Shows the characters of a text that act on a terminal or hide in it, as escapes that everybody sees.
-
-What servers, recordings and files say is other people's text. An escape sequence in it may clear the screen or write to
-the clipboard, a bidirectional control may show `exe.gpj` for `jpg.exe`, a character without width may make two names
-look alike.
-"""
+"""Text as code in Markdown, whatever marks it holds."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["visible", "visible_record"]
+# ---- markdown ----
+
+
+def code_block(value: Any) -> str:
+    """A JSON value as a block of code in Markdown, whatever marks it holds."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    fence = _fence(text, at_least=3)
+    return f"{fence}json\n{text}\n{fence}"
+
+
+def inline_code(text: str) -> str:
+    """A line as code in Markdown, whatever marks it holds (CommonMark 0.31 section 6.1)."""
+    fence = _fence(text, at_least=1)
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fence(text: str, at_least: int) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    return "`" * max(at_least, longest + 1)
+
+
+# ---- visible text ----
+# Shows the characters of a text that act on a terminal or hide in it, as escapes that everybody sees.
+#
+# What servers, recordings and files say is other people's text. An escape sequence in it may clear the screen or
+# write to the clipboard, a bidirectional control may show `exe.gpj` for `jpg.exe`, a character without width may make
+# two names look alike.
 
 _RANGES: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but for tab, line feed and carriage return, DEL, C1
@@ -54,3 +77,14 @@ def visible_record(text: str) -> str:
 def _escaped(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be", errors="surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+# ---- media types ----
+# The name of a media type without what may stand around it.
+
+
+def bare_media_type(text: str) -> str:
+    """A media type without its parameters, in small letters (RFC 9110 section 8.3.1): `Text/HTML; charset=utf-8` is
+    `text/html`.
+    """
+    return text.partition(";")[0].strip().lower()
