@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.system import CACHE, DATA
 from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
 from partstream.configuration.table import SETTINGS
 from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
@@ -12,7 +13,6 @@ from partstream.hub.store.opening import DATABASE_VARIABLE
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
 from partstream.upstreams.detection.wires import known_wires, probed_wires
-from partstream.user_folders import CACHE, DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,10 +12,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.system import CACHE
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.kept_folder import FileLimits, KeptFolder
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
     import re

@@ -10,7 +10,7 @@ import logging
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 from partstream.answering import run_until_cancelled
 from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of

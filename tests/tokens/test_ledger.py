@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from partstream import ChatMessage, Usage
+from partstream.codec.system import DATA
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import schema
@@ -17,7 +18,6 @@ from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
 from partstream.tokens.ledger.usage_totals import UsageOfOthers, clear_usage
 from partstream.tokens.ledger.worker import LedgerWorker
-from partstream.user_folders import DATA
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")

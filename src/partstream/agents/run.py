@@ -33,6 +33,7 @@ from partstream.agents.adapter import (
 from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.system import DATA
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
 from partstream.conversation.normal_form import read_turns
@@ -49,7 +50,6 @@ from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.simple import text_of, user_request
 from partstream.usage import usage_part
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -21,7 +21,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.user_folders import DATA
+from partstream.codec.system import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,8 +7,8 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.system import DATA
 from partstream.kept_folder import FileLimits, KeptFolder
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from partstream._version import __version__
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.pipes import drop_output
 from partstream.cli.terminal import gated_streams
-from partstream.silent_log import end_silence
+from partstream.codec.system import end_silence
 
 __all__ = ["COMMANDS", "main"]
 

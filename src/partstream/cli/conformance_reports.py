@@ -20,6 +20,7 @@ import click
 
 from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.codec.redaction import Redactor
+from partstream.codec.system import CACHE
 from partstream.conformance.badge import badge_json, badge_svg
 from partstream.conformance.baseline import baseline_text, read_baseline
 from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
@@ -36,7 +37,6 @@ from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.testing.served import BASE_PATHS
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence

@@ -12,7 +12,7 @@ import click
 from partstream.codec.text import visible
 
 if TYPE_CHECKING:
-    from partstream.user_folders import UserFolder
+    from partstream.codec.system import UserFolder
 
 __all__ = ["IN_BROWSER", "put_page", "write_page"]
 

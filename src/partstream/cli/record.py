@@ -15,8 +15,8 @@ import click
 from partstream.bundles.forms import FORMS
 from partstream.cli.record_screen import RecordJsonScreen, RecordScreen, RecordTextScreen
 from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.codec.system import DATA
 from partstream.errors import CallerError
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,13 +17,13 @@ from partstream.cli.serve_observers import Observers
 from partstream.cli.serve_options import option_of
 from partstream.cli.serve_providers import ServedProviders
 from partstream.cli.serve_store import opened_store
+from partstream.codec.system import DATA
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
 from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import is_loopback_address
 from partstream.serving.local_callers import local_program
 from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

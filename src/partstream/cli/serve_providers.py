@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.cli.provider_source import load, reloaded
+from partstream.codec.system import CACHE
 from partstream.provider_files import default_name
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

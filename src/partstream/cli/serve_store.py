@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 import click
 
 from partstream.cli.serve_options import variable_of
-from partstream.user_folders import DATA
+from partstream.codec.system import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

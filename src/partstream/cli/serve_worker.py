@@ -21,8 +21,8 @@ import click
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_process import Heard, Opened, loop_factory
 from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
+from partstream.codec.system import end_silence
 from partstream.errors import CallerError
-from partstream.silent_log import end_silence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

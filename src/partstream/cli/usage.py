@@ -19,6 +19,7 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.codec.json_codec import dumps
+from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.settings.errors import shown_name
 from partstream.tokens.ledger.file import LedgerFile
@@ -32,7 +33,6 @@ from partstream.tokens.ledger.usage_totals import (
     read_answer_rows,
     read_usage_rows,
 )
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.page_files import put_page
+from partstream.codec.system import CACHE
 from partstream.pages.policy import Hashes
 from partstream.pages.usage_page import usage_html
 from partstream.tokens.usage_book import UsageBook
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

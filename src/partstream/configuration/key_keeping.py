@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
+from partstream.codec.system import DATA
 from partstream.errors import CallerError
 from partstream.settings.errors import shown_name
 from partstream.upstreams.secret import Secret
-from partstream.user_folders import DATA
 
 __all__ = ["KEYRING_SERVICE", "KeyFile", "KeyNotKeptError", "KeyPlace", "KeyringEntry", "keyring_fault"]
 

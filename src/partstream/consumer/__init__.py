@@ -3,7 +3,7 @@
 The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no file and no connection.
 """
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 from partstream.consumer.language_model_chat import LanguageModelChat
 from partstream.consumer.language_models import LanguageModels
 from partstream.consumer.response import LanguageModelChatResponse

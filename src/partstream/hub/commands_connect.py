@@ -19,6 +19,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.json_codec import dumps
+from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.hub.clients import CLIENTS, Server, TokenPlace
@@ -26,7 +27,6 @@ from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_to
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.upstreams.addresses import with_scheme
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,6 +14,7 @@ import click
 from partstream.cli.inspect_page import can_open_browser
 from partstream.cli.page_files import put_page, write_page
 from partstream.codec.json_codec import dumps, loads
+from partstream.codec.system import CACHE
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream.hub.client import hub_address
 from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
@@ -25,7 +26,6 @@ from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, 
 from partstream.pages.policy import Hashes
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
+from partstream.codec.system import DATA
 from partstream.hub.authentication import is_valid
 from partstream.hub.directory import may_use
 from partstream.hub.leases import WorkerSettings
@@ -17,7 +18,6 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.settings import ServingSettings
 from partstream.tokens.ledger.ledger import Ledger
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

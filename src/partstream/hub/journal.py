@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps, loads
+from partstream.codec.system import closed_on_error
 from partstream.hub.amounts import JournalError, UnreadableRowError
 from partstream.hub.store.values import AnswerContent, Charge, LedgerRow
-from partstream.write_ahead_log import closed_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Reads a server's lists of models and makes the model information for VS Code. Opens no socket: callers fetch."""
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 from partstream.models.catalogue import Catalogue, read_catalogue
 from partstream.models.discovery import DiscoverySettings, FetchResponse, ModelDiscovery
 from partstream.models.disk_cache import DiskCache

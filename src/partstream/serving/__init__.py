@@ -7,7 +7,7 @@
     application = app(provider)  # for uvicorn, granian, hypercorn, or a mount in Starlette and FastAPI
 """
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 
 # From here on `partstream.serving.app` is the function; `from partstream.serving.app import` still finds the module.
 from partstream.serving.app import Providers, ServingApp, app

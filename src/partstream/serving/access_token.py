@@ -12,9 +12,9 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.system import DATA
 from partstream.errors import CallerError
 from partstream.upstreams.secret import Secret
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

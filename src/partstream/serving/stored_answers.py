@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
+from partstream.codec.system import closed_on_error, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.serving.failures import ChainTooLargeError, StoreFailedError
-from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -1,6 +1,6 @@
 """Token counts, each with its source."""
 
-import partstream.silent_log  # noqa: F401 - for its effect
+import partstream.codec.system  # noqa: F401 - for its effect
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.counters import Counter, Counters
 from partstream.tokens.counting.estimator import estimate_text, estimate_tokens

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.system import CACHE
 from partstream.errors import CallerError
 from partstream.hosts.vscode.token_memory import TokenMemory
 from partstream.settings.secrecy import hidden_url
-from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from partstream.user_folders import DATA
+from partstream.codec.system import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from partstream.codec.system import DATA, closed_on_error, use_write_ahead_log
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, places
-from partstream.user_folders import DATA
-from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.system import closed_on_error, use_write_ahead_log
 from partstream.tokens.ledger.schema import (
     ADDED_TABLES,
     APPLICATION_ID,
@@ -22,7 +23,6 @@ from partstream.tokens.ledger.schema import (
     SCHEMA_VERSION,
     TRIM,
 )
-from partstream.write_ahead_log import closed_on_error, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,12 +11,12 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from partstream.codec.system import DATA
 from partstream.events import EventEmitter
 from partstream.tokens.ledger.calibration import WINDOW
 from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
 from partstream.tokens.ledger.rows import WantedRows
 from partstream.tokens.ledger.worker import LedgerWorker
-from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

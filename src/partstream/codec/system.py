@@ -1,0 +1,111 @@
+"""Keeps the log of the library silent until a program configures logging, as Python's documentation asks of libraries.
+
+Without a handler, `logging` writes warnings to standard error by itself: a failed request would appear there although
+the error was raised to its caller. Every package and module that logs imports this module; `import partstream` alone
+does not, because `logging` takes a tenth of its time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# ---- silent log ----
+
+logging.getLogger("partstream").addHandler(logging.NullHandler())
+
+
+def end_silence() -> None:
+    """Lets `logging` write warnings to standard error again where no handler is set: for programs, such as commands."""
+    logger = logging.getLogger("partstream")
+    for handler in [one for one in logger.handlers if isinstance(one, logging.NullHandler)]:
+        logger.removeHandler(handler)
+
+
+# ---- user folders ----
+# The folders where the user's system wants programs to keep files, by purpose; creates and opens none of them.
+#
+# Source: XDG Base Directory Specification 0.8; Apple, "File System Programming Guide"; Microsoft, "Known Folders".
+
+
+class UserFolder(NamedTuple):
+    """One of Partstream's folders, on each system.
+
+    Attributes:
+        variable: The environment variable that names another folder.
+        mac: The parent folder on macOS, relative to the user's home.
+        xdg_variable: The variable of the XDG specification, for all systems except Windows and macOS.
+        xdg: The parent folder on those systems without that variable, relative to the user's home.
+    """
+
+    variable: str
+    mac: str
+    xdg_variable: str
+    xdg: str
+
+    def path(self) -> Path:
+        """The folder in the current environment."""
+        if named := os.environ.get(self.variable):
+            return Path(named)
+        if sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / self.mac
+        else:
+            base = Path(os.environ.get(self.xdg_variable) or Path.home() / self.xdg)
+        return base / "partstream"
+
+
+DATA: Final = UserFolder("PARTSTREAM_DATA", "Library/Application Support", "XDG_DATA_HOME", ".local/share")
+"""Data that programs keep."""
+CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME", ".cache")
+"""Files that can be fetched again."""
+
+
+# ---- write ahead log ----
+# Opens files of SQLite that several processes use at the same time.
+
+_PAUSE: Final = 0.01
+
+
+@contextmanager
+def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Closes a connection if the block that prepares it raises: nobody has it then to close it."""
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
+    """Lets others read during a write, if the file system allows; otherwise SQLite's old journal is used.
+
+    Args:
+        connection: A connection to a file.
+        seconds: How long to wait for another process that changes the mode: SQLite does not wait for it, whatever the
+            timeout of the connection.
+
+    Raises:
+        sqlite3.Error: The mode cannot be changed.
+    """
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
