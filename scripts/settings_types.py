@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.table import SETTINGS
-from partstream.settings.errors import KEY_IN_A_NAME
+from partstream.settings.kinds import KEY_IN_A_NAME
 from partstream.settings.row import Nesting, Secrecy, SettingSource
 from partstream.settings.secrecy import PLAIN_WORD, SEPARATORS, SHORTEST_KEY, SHORTEST_SECRET
 

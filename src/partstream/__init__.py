@@ -379,7 +379,7 @@ _LAZY = {
     "StreamAdapter": "partstream.stream_adapter",
     "CountSource": "partstream.tokens.counting.count",
     "TokenCount": "partstream.tokens.counting.count",
-    "ConfigurationError": "partstream.settings.errors",
+    "ConfigurationError": "partstream.settings.kinds",
     "GatewayConfiguration": "partstream.upstreams.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
     "RetryPolicy": "partstream.upstreams.connection_settings",

@@ -24,7 +24,7 @@ from partstream.codec.checks import (
 )
 from partstream.codec.json_codec import locate_non_json
 from partstream.provider import ModelFields
-from partstream.settings.errors import closest_name
+from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

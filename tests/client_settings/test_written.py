@@ -19,7 +19,7 @@ from partstream.hub.clients import (
     take_back,
     write,
 )
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 MINE = '{\n  // mine\n  "env": {"EDITOR": "vi", "URL": "before"},\n  "theme": "dark"\n}\n'
 VALUES = {("env", "URL"): "http://h", ("env", "MODEL"): "m", ("helper",): "cat token"}

@@ -15,7 +15,7 @@ from partstream.configuration.file_edits import (
     with_profile,
     without_profile,
 )
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 PATH = Path("/home/me/partstream.toml")
 SETTINGS = {"baseUrl": "https://h.example/v1", "apiKeyEnv": "MY_KEY", "discover": False, "models": ["a", "b"]}

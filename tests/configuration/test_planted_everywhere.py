@@ -15,7 +15,7 @@ from configuration.planted import SPOTS, Spot
 from configuration.standing import load_from
 from partstream.configuration.table import SETTINGS, secrets_of_settings, settings_of
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import Secrecy, SettingSource
 from partstream.settings.secrecy import shown
 

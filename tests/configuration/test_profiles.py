@@ -8,7 +8,7 @@ import pytest
 from partstream.configuration import SettingSource
 from partstream.configuration.loading import Configuration, load_configuration
 from partstream.configuration.places import Given
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 WORK, HOME = "https://work.example.com/v1", "https://home.example.com/v1"
 FILE = f"""

@@ -7,7 +7,7 @@ import pytest
 
 from partstream.configuration.places import Given, Layer
 from partstream.configuration.resolution import Resolved, resolve
-from partstream.settings.errors import UnknownSettingError
+from partstream.settings.kinds import UnknownSettingError
 from partstream.settings.row import SettingSource
 from partstream.upstreams import ConfigurationError, Timeouts
 

@@ -19,7 +19,7 @@ import yaml
 
 from extension_manifest import SETTINGS_OF_VS_CODE
 from partstream.configuration import load_configuration
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 
 from . import commands, surroundings

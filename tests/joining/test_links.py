@@ -3,7 +3,7 @@
 import pytest
 
 from partstream.hub.client import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 CODE = "k3Jx-92_bQ7vLw0r"
 HUB = "https://hub.example.com"

@@ -26,7 +26,7 @@ from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
-from partstream.settings.errors import ConfigurationError, PlainHttpError, shown_name
+from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from partstream.codec.text import visible
-from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.settings.kinds import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

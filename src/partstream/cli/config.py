@@ -17,7 +17,7 @@ from partstream.codec.text import visible
 from partstream.configuration.places import configuration_file
 from partstream.configuration.table import SETTINGS
 from partstream.errors import CallerError, LanguageModelError
-from partstream.settings.errors import shown_name
+from partstream.settings.kinds import shown_name
 from partstream.settings.row import SettingSource
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.codec.redaction import names_a_secret
 from partstream.configuration.places import configuration_file, read_document
 from partstream.configuration.table import secrets_of_settings
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:

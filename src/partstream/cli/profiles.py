@@ -21,7 +21,7 @@ from partstream.configuration.places import configuration_file, read_document
 from partstream.configuration.profiles import read_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import DEFAULT_PROFILE, KEY_SETTINGS
-from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,7 @@ from partstream.cli.logs import log_to_standard_error
 from partstream.codec.text import visible
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
-from partstream.settings.errors import shown_name
-from partstream.settings.kinds import ValueForm
+from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.secrecy import shown_variable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from partstream.configuration.key_keeping import KeyFile, KeyringEntry
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.places import PROFILES, read_document
 from partstream.configuration.table import DEFAULT_PROFILE
-from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.settings.kinds import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

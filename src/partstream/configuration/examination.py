@@ -20,7 +20,7 @@ from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import open_upstream

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.configuration.places import PROFILES
 from partstream.configuration.table import DEFAULT_PROFILE
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

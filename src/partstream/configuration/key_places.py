@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.places import is_readable_by_all
-from partstream.settings.errors import shown_name
+from partstream.settings.kinds import shown_name
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.credentials import CredentialError
 

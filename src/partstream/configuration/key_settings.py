@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from partstream.codec.checks import MOST_SECONDS
-from partstream.settings.checks import number, string
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, TEXT, Kind, ValueForm, text
+from partstream.settings.kinds import BODY, TEXT, ConfigurationError, Kind, ValueForm, number, string, text
 from partstream.settings.row import Contents, Dialog, Nesting, Secrecy, Setting
 
 __all__ = ["KEY_ROWS", "LIFETIME"]

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.configuration.table import SETTINGS
-from partstream.settings.errors import ConfigurationError, closest_name, shown_name
-from partstream.settings.kinds import ValueForm
+from partstream.settings.kinds import ConfigurationError, ValueForm, closest_name, shown_name
 from partstream.settings.row import SettingSource, is_left_out
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.places import PROFILES, profile_layer
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import DEFAULT_PROFILE
-from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.settings.row import SettingSource
 
 if TYPE_CHECKING:

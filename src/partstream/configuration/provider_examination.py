@@ -18,7 +18,7 @@ from partstream.messages import ChatMessage
 from partstream.parts import TextPart, ToolCallPart
 from partstream.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
-from partstream.settings.errors import closest_name
+from partstream.settings.kinds import closest_name
 from partstream.user_code import failing_place, fault_of
 
 if TYPE_CHECKING:

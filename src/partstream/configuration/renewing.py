@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.settings.checks import fits_header
+from partstream.settings.kinds import fits_header
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.secret import Secret
 

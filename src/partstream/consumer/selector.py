@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from partstream.codec.checks import TEXT, InvalidArgumentError, check_fields, described, optional
-from partstream.settings.errors import closest_name
+from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapabilities
-from partstream.settings.checks import check_headers
-from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, choice
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from partstream.codec.settings_files import (
     taken_back,
 )
 from partstream.configuration.file_edits import edit_file
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

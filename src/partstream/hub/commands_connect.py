@@ -25,7 +25,7 @@ from partstream.errors import CallerError, LanguageModelError, LanguageModelErro
 from partstream.hub.clients import CLIENTS, Server, TokenPlace
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
-from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.upstreams.addresses import with_scheme
 
 if TYPE_CHECKING:

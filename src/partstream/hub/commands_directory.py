@@ -31,7 +31,7 @@ from partstream.hub.configuration import (
 )
 from partstream.hub.directory import Owner, OwnerKind, RateLimits
 from partstream.hub.store.store import VERSIONS
-from partstream.settings.errors import closest_name
+from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ from partstream.hub.commands_directory import field_options, given_fields, read_
 from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RateLimits
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
-from partstream.settings.errors import ConfigurationError, closest_name
+from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:

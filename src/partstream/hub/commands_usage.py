@@ -25,7 +25,7 @@ from partstream.hub.page.routes import LINK_SECONDS, one_time_link
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 from partstream.pages.policy import Hashes
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

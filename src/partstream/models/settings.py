@@ -6,8 +6,18 @@ from typing import Any, Final
 
 from partstream.models.filters import ModelOverride
 from partstream.models.limits import LimitPolicy
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Kind, ValueForm, choice, fraction, text, whole
+from partstream.settings.kinds import (
+    BOOLEAN,
+    STRINGS,
+    TEXT,
+    ConfigurationError,
+    Kind,
+    ValueForm,
+    choice,
+    fraction,
+    text,
+    whole,
+)
 from partstream.settings.row import Contents, Dialog, Nesting, Setting
 
 __all__ = ["MODEL_LIST_ROWS", "MODEL_ROWS"]

@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
-from partstream.settings.checks import json_object
-from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
+from partstream.settings.kinds import ConfigurationError, MisplacedSettingError, UnknownSettingError, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from partstream.settings.errors import HIDDEN, KEY_IN_A_NAME, shown_name
+from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, shown_name
 from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name, field_of
 
 if TYPE_CHECKING:

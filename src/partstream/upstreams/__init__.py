@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import partstream.codec.system  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
-    from partstream.settings.errors import ConfigurationError
+    from partstream.settings.kinds import ConfigurationError
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
 
 _MODULES: Final = {
-    "ConfigurationError": "partstream.settings.errors",
+    "ConfigurationError": "partstream.settings.kinds",
     "GatewayConfiguration": "partstream.upstreams.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
     "RetryPolicy": "partstream.upstreams.connection_settings",

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.settings.errors import shown_name
+from partstream.settings.kinds import shown_name
 
 __all__ = ["is_loopback", "likely_scheme", "url_meant_by", "url_on_host", "with_scheme", "without_query"]
 

@@ -15,7 +15,7 @@ from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
-from partstream.settings.errors import ConfigurationError, PlainHttpError, UnknownSettingError
+from partstream.settings.kinds import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback, with_scheme

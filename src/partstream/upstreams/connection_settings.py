@@ -6,9 +6,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from partstream.settings.checks import http_url, json_object, shortened, strings
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Kind, ValueForm, text, whole
+from partstream.settings.kinds import (
+    BODY,
+    BOOLEAN,
+    SECONDS,
+    ConfigurationError,
+    Kind,
+    ValueForm,
+    http_url,
+    json_object,
+    shortened,
+    strings,
+    text,
+    whole,
+)
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, check_fields
 
 __all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts"]

@@ -20,7 +20,7 @@ from partstream.codec.redaction import names_a_secret
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
-from partstream.settings.checks import fits_header
+from partstream.settings.kinds import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
 from partstream.upstreams.captured import begin_exchange, captured_pieces, take_head
 from partstream.upstreams.client import redacted_log

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from partstream.errors import CallerError
 from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement, KnownServer
 from partstream.protocols.protocol import spoken_at
-from partstream.settings.errors import closest_name, shown_name
+from partstream.settings.kinds import closest_name, shown_name
 
 if TYPE_CHECKING:
     from partstream.protocols.protocol import ServerProtocol

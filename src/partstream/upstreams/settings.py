@@ -24,9 +24,22 @@ from partstream.protocols.protocol import (
     asked_protocols,
     asking,
 )
-from partstream.settings.checks import fits_header, json_object, shortened, string
-from partstream.settings.errors import HIDDEN, ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Kind, ValueForm, choice, text, whole
+from partstream.settings.kinds import (
+    BODY,
+    BOOLEAN,
+    HEADERS,
+    HIDDEN,
+    ConfigurationError,
+    Kind,
+    ValueForm,
+    choice,
+    fits_header,
+    json_object,
+    shortened,
+    string,
+    text,
+    whole,
+)
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.addresses import with_scheme

@@ -48,5 +48,5 @@ def with_warnings(
 
 def _warned(model: LanguageModelChatInformation, said: str) -> LanguageModelChatInformation:
     texts: Any = model.extra.get("warningText", {})
-    extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings": said}}
+    extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings.kinds": said}}
     return replace(model, tooltip="\n\n".join(filter(None, (said, model.tooltip))), extra=extra)

@@ -10,7 +10,7 @@ from partstream.protocols.ai_gateway.models import (
     ContextManagement,
     read_context_management,
 )
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 CLEAR = {
     "type": CLEAR_TOOL_USES,

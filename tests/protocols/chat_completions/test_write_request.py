@@ -27,7 +27,7 @@ from partstream.protocols.chat_completions.models import (
     quirks_of,
 )
 from partstream.protocols.chat_completions.write_request import PATH
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 from protocols.chat_completions.rows import ROWS, Row
 

@@ -16,7 +16,7 @@ from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ollama.models import CAREFUL_WINDOW, OWN_SETTINGS, OllamaSettings, choose_window
 from partstream.protocols.ollama.write_request import WRITE_REQUEST
 from partstream.protocols.schemas import tool_schema
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from protocols.ollama.requests import THINKS, assistant, body_of, messages_of, user, written
 
 HI = user("Hi")

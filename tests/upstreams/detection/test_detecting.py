@@ -15,7 +15,7 @@ from models.lists import OPENAI
 from models.server import Clock, ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.testing.steps import document
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 from partstream.upstreams.connections import Connections

@@ -17,7 +17,7 @@ from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.upstreams.configuration import fingerprint_of

@@ -11,7 +11,7 @@ from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
 from partstream.protocols.protocol import AUTO
 from partstream.provider import LanguageModelChatProvider
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Secret
 from partstream.upstreams.addresses import is_loopback, without_query
 

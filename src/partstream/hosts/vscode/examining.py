@@ -14,7 +14,7 @@ from partstream.configuration.provider_examination import examine_loaded, findin
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.pages.findings_page import findings_text
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from partstream.errors import LanguageModelError
 from partstream.hosts.vscode.gateway import GatewayLoader
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.settings.secrecy import hidden_url
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.hosts.vscode.error_fields import field_of
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

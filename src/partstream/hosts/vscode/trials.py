@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.hosts.vscode.problem_kinds import NOT_THERE, problem_kind
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from partstream.hub.directory import (
     check_model_name,
     check_name,
 )
-from partstream.settings.errors import HIDDEN, KEY_IN_A_NAME, closest_name
+from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.protocol import OwnSettings
-from partstream.settings.checks import shortened
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import Choice, choice, text
+from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened, text
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:

@@ -10,9 +10,20 @@ from urllib.parse import urlsplit
 
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.protocol import OwnSettings, bearer
-from partstream.settings.checks import boolean, fits_header, json_object, shortened
-from partstream.settings.errors import ConfigurationError, UnknownSettingError
-from partstream.settings.kinds import BOOLEAN, STRINGS, TEXT, Kind, ValueForm, text
+from partstream.settings.kinds import (
+    BOOLEAN,
+    STRINGS,
+    TEXT,
+    ConfigurationError,
+    Kind,
+    UnknownSettingError,
+    ValueForm,
+    boolean,
+    fits_header,
+    json_object,
+    shortened,
+    text,
+)
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.capabilities import ContextEdit, ThinkingForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
-from partstream.settings.checks import shortened
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import STRINGS, Choice, choice, text, whole
+from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:

@@ -20,9 +20,7 @@ from partstream.protocols.chat_completions.provider_state import CONTENT, REASON
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import inlined, moonshot_schema, open_objects, openapi_subset
-from partstream.settings.checks import shortened
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import Choice, choice, text
+from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened, text
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:

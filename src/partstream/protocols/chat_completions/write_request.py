@@ -31,7 +31,7 @@ from partstream.protocols.chat_completions.provider_state import joined_items
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
-from partstream.settings.checks import fits_header
+from partstream.settings.kinds import fits_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.conversation.turns import Attachment, Result, Text, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.protocol import OwnSettings
-from partstream.settings.checks import strings
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, Choice, Kind, ValueForm, choice, whole
+from partstream.settings.kinds import BOOLEAN, Choice, ConfigurationError, Kind, ValueForm, choice, strings, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:

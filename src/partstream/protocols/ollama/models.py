@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.protocols.protocol import ChosenWindow, OwnSettings, WindowSource
-from partstream.settings.checks import shortened
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, text, whole
+from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, text, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
