@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.table import SETTINGS
 from partstream.settings.kinds import KEY_IN_A_NAME
-from partstream.settings.row import Nesting, Secrecy, SettingSource
-from partstream.settings.secrecy import PLAIN_WORD, SEPARATORS, SHORTEST_KEY, SHORTEST_SECRET
+from partstream.settings.row import (
+    PLAIN_WORD,
+    SEPARATORS,
+    SHORTEST_KEY,
+    SHORTEST_SECRET,
+    Nesting,
+    Secrecy,
+    SettingSource,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +28,7 @@ _HEAD: Final = """\
 // Written by scripts/generate.py from the rows that src/partstream/configuration/table.py gathers: edit those and run
 // it again.
 
-/** What of a value is secret, see src/partstream/settings/secrecy.py. */
+/** What of a value is secret, see src/partstream/settings/row.py. */
 export type Secrecy = %s;
 
 /** How settings stand within the value of another. */

@@ -13,8 +13,7 @@ from partstream.configuration.loading import load_configuration
 from partstream.configuration.table import secrets_of_settings
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.kinds import ConfigurationError, shown_name
-from partstream.settings.row import SettingSource
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import SettingSource, hidden_url
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
 

@@ -17,7 +17,7 @@ from partstream.configuration.key_keeping import KeyFile, KeyringEntry, keyring_
 from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
-from partstream.settings.secrecy import shown_variable
+from partstream.settings.row import shown_variable
 from partstream.upstreams.addresses import is_loopback, likely_scheme, url_meant_by
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 from partstream.upstreams.secret import Secret

@@ -9,7 +9,7 @@ from partstream.codec.redaction import names_a_secret
 from partstream.configuration.places import configuration_file, read_document
 from partstream.configuration.table import secrets_of_settings
 from partstream.settings.kinds import ConfigurationError
-from partstream.settings.secrecy import SHORTEST_KEY
+from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from partstream.codec.text import visible
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
-from partstream.settings.secrecy import shown_variable
+from partstream.settings.row import shown_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.protocols.known_servers import server_at
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import hidden_url
 from partstream.upstreams.detection.asking import ask_round
 from partstream.upstreams.detection.base_urls import own_base_url
 from partstream.upstreams.detection.finding import advice_on_protocol

@@ -13,7 +13,7 @@ from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
 from partstream.settings.kinds import shown_name
-from partstream.settings.secrecy import shown_variable
+from partstream.settings.row import shown_variable
 from partstream.upstreams.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:

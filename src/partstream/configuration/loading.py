@@ -22,8 +22,7 @@ from partstream.configuration.profiles import chosen_profile, faults_of_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import KEY_SETTINGS
 from partstream.settings.kinds import ConfigurationError, PlainHttpError
-from partstream.settings.row import SettingSource
-from partstream.settings.secrecy import secrets_in
+from partstream.settings.row import SettingSource, secrets_in
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.settings import upstream_rows
 

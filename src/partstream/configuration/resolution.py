@@ -9,8 +9,7 @@ from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.table import KEY_SETTINGS, settings_of
 from partstream.protocols.protocol import AUTO
 from partstream.settings.kinds import ConfigurationError, SeveralFaultsError, UnknownSettingError
-from partstream.settings.row import Setting, SettingSource, holder_of
-from partstream.settings.secrecy import shown
+from partstream.settings.row import Setting, SettingSource, holder_of, shown
 from partstream.upstreams.addresses import with_scheme
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.key_settings import KEY_ROWS
 from partstream.protocols.protocol import ProtocolLoadError
 from partstream.settings.kinds import TEXT
-from partstream.settings.row import Dialog, Setting, SettingSource, by_name
-from partstream.settings.secrecy import secrets_in
+from partstream.settings.row import Dialog, Setting, SettingSource, by_name, secrets_in
 from partstream.upstreams.settings import upstream_rows
 
 if TYPE_CHECKING:

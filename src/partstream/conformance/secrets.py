@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from partstream.codec.redaction import secrets_in_header
-from partstream.settings.secrecy import SHORTEST_KEY
+from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import hidden_url
 from partstream.upstreams.addresses import is_loopback, with_scheme
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP

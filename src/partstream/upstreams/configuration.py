@@ -16,8 +16,7 @@ from partstream.models.limits import LimitSettings
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, UnknownSettingError
-from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
-from partstream.settings.secrecy import hidden_url, secrets_held
+from partstream.settings.row import check_fields, hidden_url, holder_of, is_left_out, secrets_held, set_field
 from partstream.upstreams.addresses import is_loopback, with_scheme
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
 from partstream.upstreams.settings import check_extra_body, check_protocol, own_kinds, upstream_rows

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.protocols.protocol import KeyKind
-from partstream.settings.secrecy import SHORTEST_KEY
+from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

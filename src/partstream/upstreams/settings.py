@@ -40,8 +40,17 @@ from partstream.settings.kinds import (
     text,
     whole,
 )
-from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Secrecy, Setting, SettingSource, by_name
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import (
+    EVERYWHERE,
+    Contents,
+    Dialog,
+    Nesting,
+    Secrecy,
+    Setting,
+    SettingSource,
+    by_name,
+    hidden_url,
+)
 from partstream.upstreams.addresses import with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
 from partstream.upstreams.secret import Secret

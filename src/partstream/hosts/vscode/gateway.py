@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from partstream.codec.system import CACHE
 from partstream.errors import CallerError
 from partstream.hosts.vscode.token_memory import TokenMemory
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import hidden_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from partstream.errors import LanguageModelError
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.kinds import ConfigurationError
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import hidden_url
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec import redaction
-from partstream.settings.secrecy import SHORTEST_SECRET
+from partstream.settings.row import SHORTEST_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.row import hidden_url
 
 __all__ = ["Detected"]
 
