@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import CancellationTokenSource, LanguageModelChatInformation, RequestOptions
 from partstream.hosts.vscode.conversion import decode_options
-from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation
 from partstream.testing.served import endpoint_at
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
-from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.parts import ResponsePart, ToolCallPart
+    from partstream.lm.parts import ResponsePart, ToolCallPart
     from partstream.protocols.serve import WireRequest
     from partstream.testing.upstream import ReceivedRequest
 

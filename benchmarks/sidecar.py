@@ -28,13 +28,13 @@ from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
 from partstream.checked_progress import CheckedProgress
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.testing import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["Sidecar", "grids", "measure", "processor_time_of_parts", "serving", "with_provider_file", "with_upstream"]
 

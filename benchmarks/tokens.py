@@ -28,12 +28,12 @@ from rich.console import Console
 
 from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
+from partstream.lm.parts import Usage
 from partstream.messages import ChatMessage
 from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.ledger.ledger import open_ledger
-from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import TruncatedStreamError
+from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
 from partstream.protocols.protocol import SSE, MatchConfidence, Protocol, ResponseReaderSpec
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

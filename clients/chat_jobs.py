@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Words, jobs_in
 from clients.wires import Wire
-from partstream.usage import UnifiedFinishReason
+from partstream.lm.parts import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.outputs import Finish
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:

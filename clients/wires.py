@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clients.jobs import Job
-    from partstream.usage import UnifiedFinishReason
+    from partstream.lm.parts import UnifiedFinishReason
 
 __all__ = ["Wire"]
 

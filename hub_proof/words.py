@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from partstream import LanguageModelChatInformation, LanguageModelChatProvider, TextPart
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.outputs import Finish, Outcome
 from partstream.provider import FinishingProgress
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.answering import run_until_cancelled
+from partstream.lm.parts import TextPart
 from partstream.outputs import Finish
-from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatInformation
 from partstream.serving.demo_provider import DemoProvider
 

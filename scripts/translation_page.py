@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Final
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from partstream.errors import UpstreamFailureError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    Usage,
+)
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported import UNSUPPORTED, request_form, response_form
 
 if TYPE_CHECKING:

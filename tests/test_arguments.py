@@ -30,7 +30,7 @@ from partstream import (
     ToolMode,
     ToolResultPart,
 )
-from partstream.parts import text_part, thinking_part, tool_call_part, unchecked_part
+from partstream.lm.parts import text_part, thinking_part, tool_call_part, unchecked_part
 
 TEXT = TextPart("text")
 LOOK = Tool("look", "Looks.")

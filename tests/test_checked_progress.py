@@ -14,8 +14,8 @@ from partstream import CancellationTokenSource, ChatMessage, RequestOptions, Tex
 from partstream.checked_progress import CheckedProgress
 from partstream.contract import CheckMode, CodePlace, Violation
 from partstream.errors import ContractViolationError, LanguageModelError
+from partstream.lm.parts import unchecked_part
 from partstream.outputs import Finish, Outcome
-from partstream.parts import unchecked_part
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.simple import chat_model
 

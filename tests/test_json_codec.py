@@ -19,7 +19,7 @@ from partstream.codec.json_codec import (
     make_decoder,
     make_event_decoder,
 )
-from partstream.parts import DataPart
+from partstream.lm.parts import DataPart
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),

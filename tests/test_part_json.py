@@ -9,14 +9,16 @@ from bundles.made_bundles import parts
 from partstream.conformance.part_json import part_json as reported
 from partstream.conformance.transcript_lines import event_lines
 from partstream.errors import UnexpectedValueError
-from partstream.part_json import PART_TYPES, part_json, part_of_json
-from partstream.parts import (
+from partstream.lm.parts import (
+    PART_TYPES,
     DataPart,
     MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    part_json,
+    part_of_json,
     unchecked_part,
 )
 

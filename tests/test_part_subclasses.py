@@ -7,9 +7,9 @@ import pytest
 from partstream.conversation.continuation import history_digest
 from partstream.conversation.normal_form import read_turns
 from partstream.hosts.vscode.conversion import encode_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting.message_counter import MessageCounter
 from partstream.tokens.ledger.digests import message_digest

@@ -25,10 +25,9 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import chunk_protocols
-from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk
 
 COMPLETED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS))

@@ -8,11 +8,11 @@ import pytest
 
 from partstream import ChatMessage, TextPart, ToolCallPart, ToolResultPart
 from partstream.conversation.reasoning import ITEMS
-from partstream.parts import ThinkingPart
+from partstream.lm.parts import ThinkingPart
 from partstream.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
-    from partstream.parts import MessagePart
+    from partstream.lm.parts import MessagePart
 
 STATE = {"origin": "server/model", ITEMS: [{"type": "thinking", "signature": "c2ln"}]}
 CALL = ToolCallPart("call_1", "read_file", {"path": "a.py", "line": 3})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.usage import USAGE_MIME_TYPE, Usage, usage_part
+from partstream.lm.parts import USAGE_MIME_TYPE, Usage, usage_part
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from benchmarks.workers.worker import Chunks, serve
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from benchmarks.workers.worker import Chunks, serve
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -33,7 +33,7 @@ def main() -> None:
     """Serves commands."""
     named = (argument.partition("=")[2] for argument in sys.argv if argument.startswith("--protocol="))
     make = reader("--without-msgspec" not in sys.argv, next(named, None))
-    from partstream.parts import TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - after msgspec is hidden
+    from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - after msgspec is hidden
 
     def run(chunks: Chunks) -> None:
         feed = make().feed

@@ -4,8 +4,8 @@ from openai import AsyncOpenAI
 from openai.types.responses import EasyInputMessageParam
 
 from partstream import ChatMessage, Finish, RequestOptions, chat_model, from_events, text_of
+from partstream.lm.parts import ResponsePart
 from partstream.messages import Role
-from partstream.parts import ResponsePart
 
 client = AsyncOpenAI()
 

@@ -43,9 +43,9 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.events import Disposable, Event, EventEmitter
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.parts import (
+from partstream.lm.parts import (
     DataPart,
+    FinishReason,
     MessagePart,
     ResponsePart,
     TextPart,
@@ -53,7 +53,10 @@ from partstream.parts import (
     ToolCallPart,
     ToolResultContent,
     ToolResultPart,
+    UnifiedFinishReason,
+    Usage,
 )
+from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.provider import (
     DrainingProgress,
     FinishingProgress,
@@ -64,7 +67,6 @@ from partstream.provider import (
     Progress,
     WaitingProgress,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from partstream.answer_functions import UnknownKeywordError

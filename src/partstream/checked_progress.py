@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from partstream.contract.checker import Violation
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.provider import Progress
 
 __all__ = ["CheckedProgress", "defined_at", "outermost_foreign_line", "suspended_at"]

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.chunk_sources import Chunk
+    from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.outputs import ResponseStream, StreamOutput
-    from partstream.parts import ResponsePart
-    from partstream.usage import FinishReason, Usage
 
 __all__ = ["ChunkMapper", "MappingSettings", "StreamUsage"]
 

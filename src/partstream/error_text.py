@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:

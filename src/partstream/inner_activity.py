@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from partstream.codec.text import code_block, inline_code, visible
-from partstream.parts import DataPart
+from partstream.lm.parts import DataPart
 
 __all__ = [
     "ACTIVITY_MIME_TYPE",

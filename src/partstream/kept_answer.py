@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
+from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.messages import ChatMessage
-from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["KeptAnswer", "thinking_text"]
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.system import CACHE
-from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.kept_folder import FileLimits, KeptFolder
+from partstream.lm.parts import is_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from partstream.parts import DataPart
+    from partstream.lm.parts import DataPart
 
 __all__ = ["KeptFile", "KeptFiles", "NotKeptError", "described", "is_file"]
 

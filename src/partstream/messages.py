@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from partstream.codec.checks import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
-from partstream.parts import MessagePart, TextPart
+from partstream.lm.parts import MessagePart, TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
-from partstream.parts import ResponsePart
+from partstream.lm.parts import FinishReason, ResponsePart, Usage
 from partstream.settings.kinds import Choice
-from partstream.usage import FinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.lm.parts import TextPart, ThinkingPart
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.parts import TextPart, ThinkingPart
 
 __all__ = [
     "GATEWAY_CALL_ID_PREFIX",

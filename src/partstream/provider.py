@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.events import Event
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
 
 __all__ = [
     "DrainingProgress",

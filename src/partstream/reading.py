@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 from partstream.codec.checks import Expectation, check, refuse
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import AUTO
 from partstream.protocols.reader import StreamReader
 

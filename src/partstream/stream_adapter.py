@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.chunk_sources import Chunks
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.protocols.protocol import ProtocolName
     from partstream.provider import Progress
 

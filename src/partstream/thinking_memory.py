@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps, is_json
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.messages import ChatMessage, Role
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.parts import MessagePart
+    from partstream.lm.parts import MessagePart
 
 __all__ = ["CallersMemory", "ThinkingMemory"]
 

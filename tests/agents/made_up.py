@@ -28,8 +28,7 @@ from partstream.agents import (
     StepUsage,
 )
 from partstream.conversation.turns import Call, Result, Text
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import Usage
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage
 
 Message = dict[str, Any]
 

@@ -35,10 +35,9 @@ from partstream.agents.run import RunStates
 from partstream.checked_progress import CheckedProgress
 from partstream.codec.json_codec import loads
 from partstream.contract import CheckMode
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
+from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
 from partstream.outputs import Finish
-from partstream.usage import USAGE_MIME_TYPE
 
 WAIT_SECONDS = 20
 """Nothing here takes long; whatever waits longer has failed."""

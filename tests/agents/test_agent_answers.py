@@ -36,9 +36,8 @@ from partstream.agents import (
     SubAgentText,
     as_model,
 )
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.inner_activity import call_line, result_line
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, FinishReason, UnifiedFinishReason
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(8)
 END = TextPart("End.")

@@ -16,7 +16,7 @@ from partstream.reloaded_provider import ReloadedProvider
 
 AGENT = """
 from partstream.agents import AgentPairing
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 
 
 class Adapter:

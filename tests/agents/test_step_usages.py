@@ -1,7 +1,7 @@
 """The tokens of inner requests: what is told of the last one, and their sum."""
 
 from partstream.agents.answer import StepUsages
-from partstream.usage import Usage
+from partstream.lm.parts import Usage
 
 
 def _added(*usages: Usage) -> tuple[Usage | None, Usage | None]:

@@ -22,7 +22,7 @@ from partstream.bundles.exchange import (
 )
 from partstream.bundles.reading import read_bundle
 from partstream.bundles.writing import write_bundle
-from partstream.parts import TextPart, ToolCallPart
+from partstream.lm.parts import TextPart, ToolCallPart
 
 
 @given(bundles)

@@ -16,7 +16,7 @@ from partstream.capturing.entries import ENTRY_BYTES
 from partstream.capturing.last_answers import LastAnswers
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamHTTPError
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 
 def test_a_bundle_has_each_read_as_it_came_with_its_time():

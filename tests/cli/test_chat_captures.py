@@ -15,7 +15,7 @@ from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.forms import read_any
 from partstream.capturing.door import HAS_DOORS
 from partstream.capturing.door_client import newest_answer
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS

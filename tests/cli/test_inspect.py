@@ -17,7 +17,7 @@ from partstream.cli import main
 from partstream.cli.inspect_text import summary
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import TextPart, ToolCallPart
+from partstream.lm.parts import TextPart, ToolCallPart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,8 +26,7 @@ from partstream.bundles.exchange import (
 from partstream.bundles.writing import write_bundle
 from partstream.cli import main
 from partstream.codec.json_codec import dumps
-from partstream.part_json import part_json
-from partstream.parts import ResponsePart, TextPart, ToolCallPart
+from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing.served import scenario_events
 

@@ -11,10 +11,10 @@ import pytest
 
 from configuration.standing import PLACES, load_from
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.log_level import LevelFilter, LogLevel
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FileMode, Finish, StreamOptions
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream

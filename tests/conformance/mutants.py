@@ -14,9 +14,9 @@ from partstream.cancellation import CancellationToken
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.errors import LanguageModelError
 from partstream.events import EventEmitter
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 _NUMBERS = count(1)
 

@@ -13,7 +13,7 @@ from partstream import CancellationTokenSource, LanguageModelError, ResponsePart
 from partstream.consumer import ConsumerLimits
 from partstream.contract import RULES, CheckMode
 from partstream.errors import ContractViolationError, ProviderStuckError
-from partstream.parts import unchecked_part
+from partstream.lm.parts import unchecked_part
 
 TEXTS = [TextPart(letter) for letter in "abcd"]
 

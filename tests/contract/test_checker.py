@@ -9,7 +9,7 @@ from promises import breaks, keeps
 
 from partstream.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, CodePlace, ContractChecker, Level
 from partstream.errors import ContractViolationError, LanguageModelError, UpstreamHTTPError
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 
 @breaks("stream.generation-order")

@@ -7,7 +7,7 @@ import pytest
 from promises import breaks, keeps
 
 from partstream.contract import CheckMode, ContractChecker, Level
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 
 class TextPartOfAHost(TextPart):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import JPEG, ORIGIN, PDF, PNG
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.parts import unchecked_part
+from partstream.lm.parts import unchecked_part
 
 WORDS = st.text(max_size=12)
 CALL_IDS = st.sampled_from(["gw-1", "gw-2", "1", "gw-" + "x" * 70, "", "toolu_1"]) | st.text(max_size=70)

@@ -13,7 +13,7 @@ from partstream.conversation.reasoning import ITEMS, carried_reasoning
 from partstream.conversation.state_marker import MAX_MARKER_LENGTH, StateMarker, marker_part, read_marker
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Reasoning, Text
-from partstream.parts import ResponsePart
+from partstream.lm.parts import ResponsePart
 
 
 def item(name: str) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from partstream.conversation.markers import KNOWN_MARKS, is_mark
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
+from partstream.lm.parts import KNOWN_MARKS, is_mark
 
 MARKS = [*KNOWN_MARKS, "acme", "", "Usage", "application/vnd.vscode.x", "application/vnd.acme.state", "usage; v=1"]
 MARKS += [ACTIVITY_MIME_TYPE, "application/vnd.partstream.x+json"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from conversation.samples import JPEG, PDF, PNG
 from partstream import DataPart
 from partstream.conversation.media import Media, MediaKind, data_url, file_name, read_media, sniff
-from partstream.parts import unchecked_part
+from partstream.lm.parts import unchecked_part
 
 BITMAP = b"BM" + (20).to_bytes(4, "little") + bytes(14)
 

@@ -12,12 +12,12 @@ from partstream.cancellation import CancellationTokenSource
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
 from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
+from partstream.lm.parts import Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
 from partstream.provider import LanguageModelChatInformation
 from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
-from partstream.usage import Usage
 from serving.asgi import ask
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ SOURCE = """
 import asyncio
 from partstream.errors import UpstreamHTTPError
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.usage import Usage
+from partstream.lm.parts import Usage
 
 class OwnError(Exception):
     pass

@@ -23,10 +23,9 @@ from partstream.hub.directory import (
 )
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
+from partstream.lm.parts import TextPart, Usage
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.usage import Usage
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:

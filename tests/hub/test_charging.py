@@ -10,12 +10,12 @@ import pytest
 from partstream import ChatMessage
 from partstream.hub.directory import DOLLAR, ModelPrice
 from partstream.hub.pricing import ChargedPrice, cost_of_usage, taken_by
+from partstream.lm.parts import Usage
 from partstream.messages import RequestOptions
 from partstream.outputs import InboundRequest, Outcome
 from partstream.serving.admission import EndedAnswer
 from partstream.serving.observation import AnswerObservation
 from partstream.tokens.ledger.rows import UsageRow
-from partstream.usage import Usage
 
 PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
 LISTED = ChargedPrice(PRICE, PRICE, is_of_route=False)

@@ -27,9 +27,9 @@ from partstream.hub.directory import (
     RevokeKey,
 )
 from partstream.hub.store.values import JoinCode
+from partstream.lm.parts import Usage
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
-from partstream.usage import Usage
 from serving.asgi import WAIT, Call, ask, call
 from serving.asgi_socket import Socket
 from serving.wires import WIRES, Wire

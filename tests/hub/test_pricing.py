@@ -41,14 +41,13 @@ from partstream.hub.pricing import (
     with_output_limit,
 )
 from partstream.hub.routing import routed_information
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
 from partstream.serving.models import CataloguedModel
 from partstream.tokens import Counters, MessageCounter
-from partstream.usage import Usage
 from serving.wires import WIRES, Wire
 
 PRICE = ModelPrice(3 * DOLLAR, 15 * DOLLAR, 3 * DOLLAR // 10, 15 * DOLLAR // 4)

@@ -17,8 +17,8 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.lm.parts import ResponsePart
 from partstream.outputs import StreamOptions
-from partstream.parts import ResponsePart
 
 MS = 1_000_000
 """Nanoseconds in a millisecond."""

@@ -12,7 +12,7 @@ from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from partstream.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.inspector.view_shapes import View
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 LONG = 20_000
 

@@ -14,7 +14,7 @@ from partstream import errors
 from partstream.bundles.exchange import HowEnded, LeftOut, RecordedError
 from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle

@@ -12,7 +12,7 @@ from inspector.sample_streams import answer, bundle
 from inspector.sample_views import SAMPLES
 from partstream.inspector.comparing import compare, comparisons
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.inspector.view_shapes import AnswerView, ComparisonRow, ComparisonView

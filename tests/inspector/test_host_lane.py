@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.inspector.host_lane import PADDING, REPORT_INTERVAL, flushes
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.inspector.host_lane import Flush

@@ -13,7 +13,7 @@ from partstream.bundles.exchange import HowEnded
 from partstream.inspector.numbers import NUMBERS, shown_number
 from partstream.inspector.timing import Gap, Moment, rhythm_of
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

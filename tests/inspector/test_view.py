@@ -18,7 +18,7 @@ from partstream.bundles.exchange import HowEnded
 from partstream.codec.json_codec import is_json
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle

@@ -23,13 +23,12 @@ from partstream import (
 from partstream.codec.checks import InvalidArgumentError
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
+from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
-from partstream.parts import TextPart
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recognition import LOOKED_AT, WireFinder
 from partstream.protocols.translation import frame_answer, write_answer
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from recordings import FOLDER
 

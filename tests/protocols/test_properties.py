@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError, UpstreamFailureError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     CitationMode,
@@ -26,14 +27,12 @@ from partstream.outputs import (
     ThinkingMode,
     Unmapped,
 )
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.anthropic_messages.read_response import EVENTS as MESSAGE_EVENTS
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_answer
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.chat_completions.wire import sse as chat_sse
 from protocols.openresponses.wire import Event, Result, check, comparable, sse

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.outputs import Outcome
 from partstream.serving.clients import ClientClass, RequestClient
 from partstream.serving.observation import AnswerObservation
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 CODEX = RequestClient("codex", "0.169.0", ClientClass.AGENT, "session-1", "turn-1")
 

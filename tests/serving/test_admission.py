@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import chat_model
+from partstream.lm.parts import TextPart
 from partstream.messages import ChatMessage
 from partstream.outputs import Outcome
-from partstream.parts import TextPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted, AnswerRequest, EndedAnswer, StopAnswer
 from partstream.serving.app import app

@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
-from partstream.parts import ThinkingPart
+from partstream.lm.parts import ThinkingPart
 from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.serving.app import ServingApp, app
 from partstream.serving.settings import ServingSettings
@@ -21,7 +21,7 @@ from serving.wires import WIRES, Wire
 from upstreams.upstreams import ask, configuration, run
 
 if TYPE_CHECKING:
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 TOOLS = tuple(
     Tool(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})

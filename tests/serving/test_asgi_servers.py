@@ -8,7 +8,7 @@ import re
 import pytest
 
 from partstream import chat_model
-from partstream.parts import TextPart, ToolCallPart
+from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.serving.app import app
 from serving.asgi import WAIT, ask
 from serving.asgi_servers import SERVERS, Server, exchange, request_bytes, uvicorn_stopping

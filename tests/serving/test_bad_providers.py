@@ -11,10 +11,9 @@ from partstream import chat_model
 from partstream.codec.json_codec import loads
 from partstream.contract.rules import RULES
 from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
 from partstream.outputs import Finish, Outcome
-from partstream.parts import DataPart, TextPart, ToolCallPart
 from partstream.serving.app import app
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage, usage_part
 from serving.asgi import ask
 from serving.providers import Driven, silent
 from serving.wires import WIRES, Wire

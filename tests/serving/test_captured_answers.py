@@ -8,7 +8,7 @@ from partstream.capturing.door import HAS_DOORS
 from partstream.capturing.door_client import newest_answer
 from partstream.capturing.last_answers import LastAnswers
 from partstream.cli.serve_captures import captured_answers
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.serving.app import ServingApp, app
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import Secret

@@ -6,11 +6,18 @@ from typing import Any
 import pytest
 
 from partstream.cancellation import CancellationToken
+from partstream.lm.parts import (
+    FinishReason,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+)
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Finish
-from partstream.parts import ResponsePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 PLACE = {
     "type": "object",

@@ -9,13 +9,12 @@ import pytest
 
 from openresponses_schema import validate_event
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
 from partstream.provider import DrainingProgress
 from partstream.serving.app import app
 from partstream.serving.settings import ServingSettings
 from partstream.upstreams.secret import Secret
-from partstream.usage import FinishReason, UnifiedFinishReason
 from serving.asgi import WAIT, Taken, ask, call
 from serving.providers import Driven, deaf, silent
 from serving.wires import WIRES, Wire

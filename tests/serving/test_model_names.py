@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.serving.app import app
 from serving.asgi import ask
 from serving.providers import Driven

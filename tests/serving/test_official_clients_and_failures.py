@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream.errors import ContextLengthExceededError, LanguageModelError, UpstreamHTTPError
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.serving.app import app
 from serving.providers import Driven
 from serving.served import served

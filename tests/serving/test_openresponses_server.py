@@ -13,13 +13,21 @@ import pytest
 from openresponses_schema import validate_event, validate_response
 from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+    Usage,
+    thinking_part,
+)
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, thinking_part
 from partstream.protocols.openresponses import PROTOCOL
 from partstream.protocols.translation import read_answer, read_document
 from partstream.serving.app import ServingApp, app
 from partstream.serving.demo_provider import DemoProvider
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from serving.asgi import ask
 from serving.asgi_socket import Socket
 from serving.openresponses_order import check_order

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.demo_provider import DemoProvider
@@ -302,7 +302,7 @@ class Silent(DemoProvider):
         self.cancelled = False
 
     async def provide_language_model_chat_response(self, model, messages, options, progress, token) -> None:  # type: ignore[no-untyped-def]
-        from partstream.parts import TextPart
+        from partstream.lm.parts import TextPart
 
         progress.report(TextPart("half "))
         progress.report(TextPart("said"))

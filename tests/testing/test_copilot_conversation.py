@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.parts import ResponsePart
+from partstream.lm.parts import ResponsePart
 from partstream.testing.copilot_conversation import CopilotConversation
 
 REQUESTS = copilot_requests()

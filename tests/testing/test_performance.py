@@ -3,8 +3,8 @@
 import asyncio
 
 from partstream import GatewayConfiguration, GatewayProvider, connect
+from partstream.lm.parts import TextPart
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 

@@ -16,12 +16,12 @@ from partstream import (
 from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolFunction, run_tool_loop
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.parts import USAGE_MIME_TYPE
 from partstream.messages import ChatMessage
 from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play
-from partstream.usage import USAGE_MIME_TYPE
 
 TOOLS = RequestOptions(tools=(WEATHER,))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.parts import FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.messages import ToolMode
-from partstream.parts import ToolCallPart
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
-from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ANSWERS,
     BROKEN_ANSWER,

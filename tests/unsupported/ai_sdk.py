@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conversation.markers import is_mark
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+    Usage,
+    is_mark,
+)
 from partstream.outputs import CitationMode, Outcome, StreamOptions
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.errors import NO_REASON
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.serve import UNNAMED, WrittenItems, source_chunk, take_for_call
 from partstream.protocols.citations import CITATION_MIME_TYPE, RecentText
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported.common import (
     ERROR_CODE,
     ERROR_KIND,
@@ -32,7 +39,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.protocols.ai_sdk.serve import Brought
 
 __all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]

@@ -7,8 +7,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+)
 from partstream.messages import ChatMessage, Role, ToolMode
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
 from partstream.protocols.anthropic_messages.errors import said_of
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
@@ -26,7 +34,6 @@ from partstream.protocols.anthropic_messages.serve import (
 )
 from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, read_options
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
-from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ERROR_KIND,
     INSTRUCTIONS,
@@ -47,8 +54,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.outputs import InboundRequest
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
 

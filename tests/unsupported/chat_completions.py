@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.texts import joined_texts
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+)
 from partstream.outputs import Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.chat_completions.models import Quirks
 from partstream.protocols.chat_completions.read_response import read_usage
 from partstream.protocols.chat_completions.serve import (
@@ -22,7 +30,6 @@ from partstream.protocols.chat_completions.serve import (
 from partstream.protocols.chat_completions.write_request import NO_OUTPUT, read_options
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.failures import said_in_stream
-from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ANSWERS,
     BROKEN_ANSWER,
@@ -50,8 +57,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.outputs import InboundRequest
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
 

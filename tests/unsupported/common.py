@@ -24,25 +24,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.greeting import leading_instructions
-from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import joined_texts, well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
-from partstream.usage import FinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.parts import MessagePart, ResponsePart, Usage
     from partstream.outputs import StreamOutput
-    from partstream.parts import MessagePart, ResponsePart
-    from partstream.usage import Usage
 
 __all__ = [
     "ANSWERS",

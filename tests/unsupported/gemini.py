@@ -7,14 +7,21 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+)
 from partstream.outputs import Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
 from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
 from partstream.protocols.gemini.write_request import json_schema, read_options
-from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     BROKEN_ANSWER,
     ERROR_CODE,
@@ -37,9 +44,9 @@ from unsupported.common import (
 )
 
 if TYPE_CHECKING:
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.messages import ChatMessage, Tool
     from partstream.outputs import InboundRequest
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import joined_texts
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ToolMode
 from partstream.outputs import Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ollama.models import NUM_CTX, read_options
 from partstream.protocols.ollama.serve import is_picture, read_think
 from partstream.protocols.ollama.write_request import words_for
 from partstream.protocols.schemas import tool_schema
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from unsupported.common import (
     ANSWERS,
     ERROR_CODE,
@@ -42,8 +41,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.outputs import InboundRequest
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["UNSUPPORTED"]
 

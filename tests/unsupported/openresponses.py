@@ -6,15 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.output_items import MADE_UP, annotation_of, source_of
 from partstream.protocols.openresponses.read_response import citation_of
 from partstream.protocols.openresponses.write_request import NOT_OPTIONS, OPTION_NAMES
-from partstream.usage import FinishReason, UnifiedFinishReason
 from unsupported.common import (
     ERROR_KIND,
     FAILED_RESULTS,
@@ -35,8 +34,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import InboundRequest
-    from partstream.parts import ResponsePart
 
 __all__ = ["UNSUPPORTED"]
 

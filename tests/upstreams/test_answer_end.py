@@ -14,12 +14,11 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.parts import ToolCallPart, UnifiedFinishReason
 from partstream.messages import ChatMessage
 from partstream.outputs import Finish, Outcome
-from partstream.parts import ToolCallPart
 from partstream.testing.steps import document
 from partstream.upstreams.answer_progress import ForwardingProgress
-from partstream.usage import UnifiedFinishReason
 from upstreams.upstreams import HELLO, RETRY, Answer, ask, gateway_to, replay, respond, run, server_of
 
 

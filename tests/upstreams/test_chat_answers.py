@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.errors import EmptyAnswerError, UpstreamError, UpstreamTimeoutError
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstreams.connection_settings import Timeouts
 from protocols.chat_completions import wire

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
+from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
 from partstream.outputs import Finish, Outcome
 from partstream.upstreams.costs import cost_of
-from partstream.usage import Usage
 
 MILLION = 1_000_000
 PRICING = Pricing(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.0000003"), Decimal("0.00000375"))

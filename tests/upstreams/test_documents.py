@@ -17,9 +17,9 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
-from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.serve import WireEvent, WireRequest
@@ -30,7 +30,6 @@ from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
 
 STREAMED = PROTOCOLS["openresponses"]

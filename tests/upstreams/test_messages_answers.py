@@ -15,9 +15,9 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.loopback.connection import LoopbackRequest
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.endpoint import resume
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.protocol import PROTOCOLS
@@ -28,7 +28,6 @@ from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses
 from partstream.upstreams.transport import Transport
-from partstream.usage import UnifiedFinishReason
 from protocols.anthropic_messages import wire
 from upstreams.upstreams import LIMITS, Answer, ask, configuration, gateway_to, run, server_of
 

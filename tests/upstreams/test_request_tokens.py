@@ -8,13 +8,13 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import loads
+from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
 from partstream.outputs import Finish, Outcome
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import Ledger, open_ledger
 from partstream.upstreams.request_tokens import RequestTokens
-from partstream.usage import Usage
 from upstreams.upstreams import MODEL
 
 EDITS = ("2 tool calls, 5,000 tokens",)

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart
 from partstream.messages import ToolMode
 from partstream.outputs import Finish, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 
     from partstream.conversation.turns import Result, Turn
+    from partstream.lm.parts import ToolCallPart, Usage
     from partstream.messages import ChatMessage, Tool
-    from partstream.parts import ToolCallPart
     from partstream.runtime.client_failures import FailureKind
-    from partstream.usage import Usage
 
 
 # ---- adapter ----

@@ -41,12 +41,22 @@ from partstream.inner_activity import (
     wish,
 )
 from partstream.kept_files import is_file
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+    Usage,
+    row_of_class,
+    thinking_part,
+    tool_call_part,
+)
 from partstream.messages import Tool
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class, thinking_part, tool_call_part
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger.rows import UsageRow
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -54,8 +64,8 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentOutput
     from partstream.conversation.state_marker import Origin
     from partstream.conversation.turns import Piece, Turn
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import RequestOptions
-    from partstream.parts import ResponsePart
 
 
 # ---- options ----

@@ -43,13 +43,12 @@ from partstream.conversation.turns import Call, Result, Text, TurnRole
 from partstream.errors import LanguageModelError
 from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
 from partstream.messages import ChatMessage, Role
 from partstream.outputs import Finish, Outcome
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.simple import text_of, user_request
-from partstream.usage import usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -58,10 +57,9 @@ if TYPE_CHECKING:
     from partstream.agents.answer import AgentOptions, HostTools
     from partstream.cancellation import CancellationToken
     from partstream.conversation.turns import Turn
+    from partstream.lm.parts import MessagePart, ResponsePart, Usage
     from partstream.messages import RequestOptions
-    from partstream.parts import MessagePart, ResponsePart
     from partstream.provider import Progress
-    from partstream.usage import Usage
 
 
 # ---- requests ----

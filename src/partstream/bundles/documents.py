@@ -30,8 +30,8 @@ from partstream.bundles.exchange import (
 from partstream.bundles.json_fields import read_object
 from partstream.codec.json_codec import dumps, find_non_json, shorten
 from partstream.errors import UnexpectedValueError
+from partstream.lm.parts import part_json, part_of_json
 from partstream.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
-from partstream.part_json import part_json, part_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

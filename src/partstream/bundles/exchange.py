@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import StreamOptions
-    from partstream.parts import ResponsePart
 
 __all__ = [
     "Bundle",

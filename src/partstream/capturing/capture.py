@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from partstream.capturing.entries import ENTRY_BYTES, PART, size_of
 from partstream.capturing.exchange_capture import ExchangeCapture, recorded_error
 from partstream.codec.redaction import Redactor
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedError
     from partstream.capturing.entries import Entry
     from partstream.capturing.exchange_capture import KeptRequest
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import StreamOptions
-    from partstream.parts import ResponsePart
 
 __all__ = ["AnswerCapture", "CaptureOwner"]
 

@@ -8,7 +8,7 @@ from partstream.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.provider import DrainingProgress
 
 __all__ = ["CapturedProgress"]

@@ -22,13 +22,19 @@ from partstream.consumer import LanguageModels
 from partstream.consumer.assistant_message import assistant_content
 from partstream.consumer.choosing import choose_model
 from partstream.consumer.settings import ViolationLog
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.errors import PartstreamError
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    USAGE_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+)
 from partstream.messages import ChatMessage, Role
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import USAGE_MIME_TYPE, UnifiedFinishReason
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
@@ -41,8 +47,7 @@ if TYPE_CHECKING:
     from partstream.cli.chat_partners import ChatPartner
     from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.contract import Violation
-    from partstream.parts import ResponsePart
-    from partstream.usage import FinishReason
+    from partstream.lm.parts import FinishReason, ResponsePart
 
 __all__ = ["ChatSession", "Screens"]
 

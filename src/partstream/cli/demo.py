@@ -32,15 +32,14 @@ from partstream.consumer import (
     ToolResultReceived,
     stream_tool_loop,
 )
+from partstream.lm.parts import TextPart, Usage
 from partstream.messages import ChatMessage, Tool
-from partstream.parts import TextPart
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
-from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,10 +15,16 @@ from partstream.cli.console import make_console
 from partstream.cli.wrapping import WordWrap
 from partstream.codec.json_codec import loads
 from partstream.codec.text import visible
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    USAGE_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    Usage,
+)
 from partstream.outputs import Finish, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import USAGE_MIME_TYPE, Usage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -130,7 +136,7 @@ def usage_line(usage: Usage) -> str:
 
 
 def read_usage(part: DataPart) -> Usage:
-    """The token counts in a data part of media type `usage`; see :func:`partstream.usage.usage_part`."""
+    """The token counts in a data part of media type `usage`; see :func:`partstream.lm.parts.usage_part`."""
     payload: dict[str, Any] = loads(part.data)
     return Usage(
         payload["prompt_tokens"],

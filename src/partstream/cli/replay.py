@@ -27,15 +27,14 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, part_json
 from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
-from partstream.part_json import part_json
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from partstream.lm.parts import Usage
     from partstream.outputs import StreamOutput
-    from partstream.usage import Usage
 
 __all__ = ["command"]
 

@@ -10,16 +10,16 @@ from partstream.cancellation import CancellationToken
 from partstream.configuration.advice import explained
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.lm.parts import UnifiedFinishReason
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.provider import LanguageModelChatInformation
 from partstream.upstreams import GatewayProvider, RetryPolicy
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
+    from partstream.lm.parts import ResponsePart
     from partstream.models.filters import ModelSelection
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
     from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["MOST_TOKENS", "ask_model"]

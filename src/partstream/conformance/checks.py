@@ -16,8 +16,7 @@ from partstream.conformance.targets.target import RequestLimitError
 from partstream.conformance.transcript import TranscriptEventKind
 from partstream.contract import RULES, Evidence
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
-from partstream.parts import DataPart, TextPart, ToolResultPart
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.user_code import placed
 
 if TYPE_CHECKING:

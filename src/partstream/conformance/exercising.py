@@ -19,8 +19,7 @@ from partstream.conformance.judging import BrokenPromise, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.contract import RULES
-from partstream.parts import DataPart
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

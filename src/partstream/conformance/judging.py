@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.conformance.scripts import Call, Echo, Say, Think
 from partstream.conformance.transcript import TranscriptEventKind
 from partstream.contract import RULES, CheckMode, ContractChecker, Level
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

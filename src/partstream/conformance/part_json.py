@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream import part_json as parts_json
 from partstream.codec.json_codec import find_non_json, shorten
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm import parts as parts_json
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
     from partstream.messages import ChatMessage
@@ -17,7 +17,7 @@ _MOST_BYTES: Final = 64
 
 
 def part_json(part: object) -> dict[str, Any]:
-    """A part in the form of :mod:`partstream.part_json`; of long data, the beginning, and the number of its bytes."""
+    """A part in the form of :mod:`partstream.lm.parts`; of long data, the beginning, and the number of its bytes."""
     match part:
         case DataPart(data=bytes()) if len(part.data) > _MOST_BYTES:
             said = parts_json.part_json(DataPart(part.data[:_MOST_BYTES], part.mime_type or "?"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.answering import run_until_cancelled
 from partstream.errors import LanguageModelError
-from partstream.parts import TextPart, ToolCallPart
+from partstream.lm.parts import TextPart, ToolCallPart, Usage, usage_part
 from partstream.provider import (
     FinishingProgress,
     LanguageModelChatCapabilities,
@@ -19,15 +19,14 @@ from partstream.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import estimate_tokens
-from partstream.usage import Usage, usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script, ScriptedAnswer
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
 __all__ = ["NAMESPACE", "ReferenceProvider", "conformance"]

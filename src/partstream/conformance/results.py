@@ -6,12 +6,12 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
-from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.lm.parts import DataPart, TextPart, ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.parts import ToolCallPart, ToolResultContent
+    from partstream.lm.parts import ToolCallPart, ToolResultContent
 
 __all__ = ["PIXEL", "RESULT_KINDS", "RESULT_WORD", "result_of"]
 

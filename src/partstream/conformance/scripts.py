@@ -11,19 +11,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import Role
 from partstream.outputs import Finish, InboundRequest, Outcome
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.testing.admission import ScriptedReply
 from partstream.testing.asked import user_text
 from partstream.testing.directives import parse_choices
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage
-    from partstream.parts import ResponsePart
 
 __all__ = ["USAGE", "Block", "Call", "Echo", "Ending", "Say", "Script", "ScriptedAnswer", "Think", "pieces"]
 

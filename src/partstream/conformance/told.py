@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.parsing import ParserFailedError
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.outputs import Finish
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.part_json import message_json, part_json
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

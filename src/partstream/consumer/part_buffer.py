@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["PartBuffer"]
 

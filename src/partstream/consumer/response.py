@@ -8,16 +8,15 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from partstream.parts import TextPart
+from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
 
     from partstream.consumer.running_request import RunningRequest
+    from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
-    from partstream.usage import FinishReason, Usage
 
 __all__ = ["LanguageModelChatResponse"]
 

@@ -25,8 +25,8 @@ from partstream.consumer.tool_loop_events import (
     ToolResultReceived,
 )
 from partstream.errors import CallerError, ToolRoundLimitError
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.messages import ChatMessage, RequestOptions, ToolMode
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.consumer.language_model_chat import LanguageModelChat
     from partstream.consumer.plain_requests import Prompt
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.outputs import Finish
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["DEFAULT_MAX_ROUNDS", "run_tool_loop", "stream_tool_loop"]
 

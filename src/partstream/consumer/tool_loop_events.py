@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from partstream.lm.parts import DataPart, ResponsePart, ToolCallPart, ToolResultPart
     from partstream.messages import ChatMessage
     from partstream.outputs import Finish
-    from partstream.parts import DataPart, ResponsePart, ToolCallPart, ToolResultPart
 
 __all__ = [
     "LoopFinished",

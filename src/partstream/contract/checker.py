@@ -18,7 +18,7 @@ from partstream.errors import ContractViolationError, LanguageModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["MAX_KEPT_VIOLATIONS", "CheckMode", "CodePlace", "ContractChecker", "Violation"]
 

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.contract.rules import RULES, Level, Rule
-from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 
 __all__ = ["Finding", "Seen", "judge"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from partstream.conversation.digest import HistoryDigest, answer_digest
 from partstream.conversation.turns import Result
-from partstream.parts import ToolResultPart
+from partstream.lm.parts import ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

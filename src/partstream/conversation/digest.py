@@ -10,14 +10,13 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage
-    from partstream.parts import MessagePart
 
 __all__ = ["HistoryDigest", "add_fields", "answer_digest", "canonical_json", "short_digest"]
 

@@ -12,8 +12,8 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.parts import DataPart, TextPart
 from partstream.messages import Role
-from partstream.parts import DataPart, TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from partstream.codec.text import bare_media_type
 
 if TYPE_CHECKING:
-    from partstream.parts import DataPart
+    from partstream.lm.parts import DataPart
 
 __all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "extension_of", "file_name", "read_media", "sniff"]
 

@@ -8,19 +8,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.greeting import leading_instructions
-from partstream.conversation.markers import KNOWN_MARKS, is_mark
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import well_formed
 from partstream.conversation.turns import Attachment, Call, Note, Result, Text, Turn, TurnRole
+from partstream.lm.parts import (
+    KNOWN_MARKS,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_mark,
+    row_of_class,
+)
 from partstream.messages import Role
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from partstream.conversation.turns import Piece, ResultContent
+    from partstream.lm.parts import MessagePart, ToolResultContent
     from partstream.messages import ChatMessage
-    from partstream.parts import MessagePart, ToolResultContent
 
 __all__ = ["read_turns"]
 

@@ -21,8 +21,8 @@ from partstream.conversation.state_marker import read_marker
 from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Call, Text, TurnRole
+from partstream.lm.parts import DataPart
 from partstream.messages import Role, Tool
-from partstream.parts import DataPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

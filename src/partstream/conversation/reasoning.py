@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.places import PLACE, Spot, split_text, spot_of
 from partstream.conversation.turns import Reasoning, Text
-from partstream.parts import ThinkingPart
+from partstream.lm.parts import ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.conversation.sealing import seal, unseal
-from partstream.parts import DataPart
+from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, DataPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,7 +27,7 @@ from partstream.hub.pricing import (
 )
 from partstream.hub.routing import ROUTES, is_behind_a_route
 from partstream.hub.store.values import AnswerContent, LedgerRow
-from partstream.part_json import part_json
+from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted
 from partstream.serving.failures import RequestFailedError

@@ -10,9 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.outputs import Finish, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

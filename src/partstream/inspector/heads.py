@@ -8,9 +8,8 @@ from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import LanguageModelError
 from partstream.inspector.runs import milliseconds
-from partstream.parts import DataPart
+from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.upstreams.recorded import recorded_error
-from partstream.usage import SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

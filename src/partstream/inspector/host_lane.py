@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.parts import TextPart, ThinkingPart
+from partstream.lm.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

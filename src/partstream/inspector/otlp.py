@@ -95,7 +95,7 @@ def _facts(answer: AnswerView) -> dict[str, _Value]:
         "partstream.rules_broken": answer["verdict"]["broken"],
     }
     for label, count in () if answer["usage"] is None else answer["usage"]["rows"]:
-        facts[_TOKENS.get(label, f"partstream.usage.{label}")] = count
+        facts[_TOKENS.get(label, f"partstream.lm.parts.{label}")] = count
     for number in answer["numbers"]:
         facts[f"partstream.{number['id']}{_UNITS.get(number['unit'], '')}"] = number["value"]
     return {name: value for name, value in facts.items() if value is not None}
@@ -114,7 +114,7 @@ def _events(answer: AnswerView) -> Iterator[tuple[float, str, Mapping[str, _Valu
         of_run = parts[run["from"] : run["to"] + 1]
         at = run["at"] or 0.0
         facts: dict[str, _Value] = {
-            "partstream.parts": len(of_run),
+            "partstream.lm.parts": len(of_run),
             "partstream.characters": sum(len(part["text"]) for part in of_run),
             "partstream.duration_ms": float((run["until"] or at) - at),
         }

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError, UpstreamError
     from partstream.inspector.view_shapes import FramingName
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import StreamOutput
-    from partstream.parts import ResponsePart
     from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["CompletedPart", "ReadAnswer", "ReadEvent", "read_exchange"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from partstream.inspector.event_kinds import kind_of_part, text_of_part
 from partstream.inspector.timing import NANOSECONDS
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

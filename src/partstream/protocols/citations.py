@@ -10,13 +10,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.media import URI_LIST
+from partstream.lm.parts import DataPart, TextPart
 from partstream.outputs import CitationMode, FileMode, StreamOutput, Unmapped
-from partstream.parts import DataPart, TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 
 # ---- citations ----

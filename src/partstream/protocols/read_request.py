@@ -9,14 +9,14 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
+from partstream.lm.parts import DataPart, TextPart
 from partstream.messages import ChatMessage, Tool
-from partstream.parts import DataPart, TextPart
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from partstream.parts import MessagePart, ToolResultPart
+    from partstream.lm.parts import MessagePart, ToolResultPart
 
 
 # ---- asked fields ----

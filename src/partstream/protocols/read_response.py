@@ -25,9 +25,9 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.errors import AdapterUsageError, TruncatedStreamError
+from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.outputs import Outcome
 from partstream.protocols.citations import RecentText
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

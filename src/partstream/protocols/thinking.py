@@ -10,16 +10,16 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
-from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.parts import Usage
     from partstream.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
     from partstream.protocols.protocol import ResponseReaderSpec
-    from partstream.usage import Usage
 
 
 # ---- think tags ----

@@ -38,8 +38,8 @@ from partstream.runtime.client_failures import failure_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import StreamOutput
-    from partstream.parts import ResponsePart
     from partstream.protocols.protocol import Protocol, ProtocolName
 
 

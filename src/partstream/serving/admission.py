@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.lm.parts import ResponsePart, Usage
     from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest
-    from partstream.parts import ResponsePart
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation
     from partstream.tokens.ledger.rows import UsageRow
-    from partstream.usage import Usage
 
 __all__ = ["Admission", "Admitted", "AnswerRequest", "EndedAnswer", "Permit", "Reported", "StopAnswer", "settled"]
 

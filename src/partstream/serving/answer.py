@@ -27,12 +27,12 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
 from partstream.serving.progress import ReplyProgress
 from partstream.tokens.ledger.kept_usage import watched_usage
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest
-    from partstream.parts import ResponsePart
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.serving.admission import Reported, StopAnswer
     from partstream.serving.current_answer import CurrentAnswer

@@ -7,9 +7,9 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from partstream.codec.checks import as_count
+from partstream.lm.parts import Usage
 from partstream.serving.provider_errors import is_cancellation_of_ours
 from partstream.tokens import MessageCounter
-from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,9 +13,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.messages import Role, ToolMode
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.provider import (
     DrainingProgress,
     FinishingProgress,
@@ -24,14 +24,13 @@ from partstream.provider import (
     LanguageModelChatProvider,
 )
 from partstream.simple import user_request
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage, RequestOptions, Tool
-    from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
 __all__ = ["DEMO_MODEL", "DemoProvider"]

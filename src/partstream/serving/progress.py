@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.kept_answer import KeptAnswer, thinking_text
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import COST_KEY, USAGE_MIME_TYPE, Usage
+from partstream.lm.parts import COST_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.capturing.capture import AnswerCapture
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
     from partstream.server.replies import ReplySink, ReplyWriter
 
 __all__ = ["ReplyProgress"]
@@ -120,7 +119,7 @@ class ReplyProgress:
         self._keep(part)
 
     def _note_usage(self, part: DataPart) -> None:
-        """Keeps the tokens and the cost in the data part that :func:`partstream.usage.usage_part` makes."""
+        """Keeps the tokens and the cost in the data part that :func:`partstream.lm.parts.usage_part` makes."""
         try:
             said = loads(part.data)
         except JSONDecodeError:

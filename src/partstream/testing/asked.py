@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.messages import Role
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage
-    from partstream.parts import MessagePart
 
 __all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "rounds_of_calls", "tool_outputs", "user_text"]
 

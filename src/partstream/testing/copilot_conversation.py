@@ -10,14 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from partstream.messages import ChatMessage
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.parts import MessagePart, ResponsePart
+    from partstream.lm.parts import MessagePart, ResponsePart
 
 __all__ = ["CopilotConversation"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
-from partstream.parts import ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.testing.signing import is_signature, needs_other_thinking, signature
 from partstream.testing.vendors.vendor import SignedState
 

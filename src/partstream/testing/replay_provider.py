@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFailureError
+from partstream.lm.parts import ThinkingPart
 from partstream.outputs import Finish, InboundRequest, Outcome
-from partstream.parts import ThinkingPart
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.serving.models import CataloguedModel, served_model
 from partstream.testing.replaying import CURRENT, noting_bugs

@@ -12,8 +12,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
+from partstream.lm.parts import ToolCallPart, usage_part
 from partstream.outputs import Finish, InboundRequest
-from partstream.parts import ToolCallPart
 from partstream.provider import (
     DrainingProgress,
     FinishingProgress,
@@ -34,7 +34,6 @@ from partstream.testing.token_rule import (
     count_tokens,
     usage,
 )
-from partstream.usage import usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

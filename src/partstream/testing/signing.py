@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
-from partstream.parts import ThinkingPart, ToolCallPart
+from partstream.lm.parts import ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.messages import Role
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.testing.asked import images_in
-from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.messages import ChatMessage, Tool
     from partstream.outputs import InboundRequest
-    from partstream.parts import MessagePart, ResponsePart
 
 __all__ = [
     "IMAGE_TOKENS",

@@ -28,11 +28,11 @@ from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from partstream.lm.parts import Usage
     from partstream.messages import Tool
     from partstream.tokens.counting.counters import Counters
     from partstream.tokens.learning.correction import Correction
     from partstream.tokens.ledger.digests import Digest
-    from partstream.usage import Usage
 
 __all__ = ["LIMIT_SECONDS", "CountedModel", "RequestEstimate", "TokenAccounting"]
 

@@ -11,7 +11,7 @@ from partstream.provider import DrainingProgress, FinishingProgress, WaitingProg
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.provider import Progress
 
 __all__ = ["ForwardingProgress"]

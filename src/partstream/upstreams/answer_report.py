@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.continuation import history_digest
 from partstream.errors import EmptyAnswerError
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from partstream.conversation.answer import ResponseState

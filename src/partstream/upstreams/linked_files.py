@@ -19,8 +19,8 @@ from partstream._version import __version__
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import PartstreamError
+from partstream.lm.parts import DataPart
 from partstream.outputs import FileMode
-from partstream.parts import DataPart
 from partstream.protocols.citations import linked_file
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.client import make_client
@@ -30,7 +30,7 @@ from partstream.upstreams.proxies import find_proxy
 if TYPE_CHECKING:
     from ipaddress import IPv4Address
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["FetchLimits", "LinkedFiles", "is_linked", "is_public"]
 

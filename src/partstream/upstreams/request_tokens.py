@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import unusable_counts
 from partstream.errors import ContextLengthExceededError
+from partstream.lm.parts import usage_part
 from partstream.upstreams.costs import cost_of
-from partstream.usage import usage_part
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from partstream.errors import UpstreamError
+    from partstream.lm.parts import DataPart, Usage
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.models.records import Pricing
     from partstream.outputs import Finish
-    from partstream.parts import DataPart
     from partstream.protocols.errors import Overflow
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import RequestEstimate, TokenAccounting
-    from partstream.usage import Usage
 
 __all__ = ["NEARLY_FULL", "RequestTokens"]
 

@@ -11,9 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.redaction import Redactor
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.log_level import TRACE, is_traced
 from partstream.outputs import Finish, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import Tap
 
 if TYPE_CHECKING:

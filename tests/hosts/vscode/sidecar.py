@@ -23,10 +23,10 @@ from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.hosts.vscode.process import _route_logs
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
+from partstream.lm.parts import USAGE_MIME_TYPE
 from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.framing import encode_frame
 from partstream.rpc.outbox import Outbox
-from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

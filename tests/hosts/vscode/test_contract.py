@@ -7,7 +7,7 @@ from partstream.contract import RULES
 from .sidecar import running
 
 HOSTILE = """
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 class Own(Base):
     async def provide_language_model_chat_response(self, model, messages, options, progress, token):
@@ -81,7 +81,7 @@ def test_each_rule_is_logged_once_with_its_sentence_and_the_line_and_counted_eve
 
 def test_a_plain_function_is_named_with_the_line_of_its_yield(write):
     path = write("""
-        from partstream.parts import ToolCallPart
+        from partstream.lm.parts import ToolCallPart
 
         @chat_model(name="Twice")
         async def provider(messages, options):
@@ -100,7 +100,7 @@ def test_a_plain_function_is_named_with_the_line_of_its_yield(write):
 
 def test_an_answer_without_a_visible_part_is_whole_and_the_log_has_the_sentence(write):
     path = write("""
-        from partstream.parts import ThinkingPart
+        from partstream.lm.parts import ThinkingPart
 
         @chat_model(name="Thinks")
         async def provider(messages, options):
@@ -159,7 +159,7 @@ def test_parts_after_a_cancellation_are_dropped_and_named(write):
 def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
     path = write("""
         from types import MappingProxyType
-        from partstream.parts import DataPart, ThinkingPart, ToolCallPart
+        from partstream.lm.parts import DataPart, ThinkingPart, ToolCallPart
 
         class OwnText(TextPart):
             __slots__ = ()
@@ -188,7 +188,7 @@ def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
 
 def test_a_provider_that_was_mended_begins_anew(write):
     broken = """
-        from partstream.parts import ToolCallPart, unchecked_part
+        from partstream.lm.parts import ToolCallPart, unchecked_part
 
         @chat_model(name="M")
         async def provider(messages, options):
@@ -207,7 +207,7 @@ def test_the_last_20_answers_are_kept_with_how_they_ended_and_none_of_their_word
     path = write("""
         from partstream.errors import UpstreamHTTPError
         from partstream.outputs import Finish, Outcome
-        from partstream.usage import FinishReason, UnifiedFinishReason
+        from partstream.lm.parts import FinishReason, UnifiedFinishReason
 
         @chat_model(name="M")
         async def provider(messages, options):

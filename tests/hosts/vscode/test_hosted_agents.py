@@ -12,8 +12,8 @@ AGENT = f"""
 from partstream.agents import (
     AgentFile, AgentPairing, ExternalCalls, InnerCall, InnerResult, KeptState, StepUsage,
 )
-from partstream.parts import ToolCallPart
-from partstream.usage import Usage
+from partstream.lm.parts import ToolCallPart
+from partstream.lm.parts import Usage
 
 PNG = {PNG!r}
 

@@ -31,7 +31,7 @@ CHAOS = """
     from dataclasses import replace
     from partstream import DataPart, LanguageModelChatInformation, ThinkingPart, ToolCallPart
     from partstream.outputs import Finish, Outcome
-    from partstream.usage import Usage
+    from partstream.lm.parts import Usage
 
     class Panic(BaseException):
         pass

@@ -198,7 +198,7 @@ def test_an_answer_without_a_usage_gets_one_that_says_it_is_estimated(write):
 
 def test_a_usage_of_the_providers_own_is_the_only_one(write):
     path = write("""
-        from partstream.usage import Usage, usage_part
+        from partstream.lm.parts import Usage, usage_part
 
         @chat_model(name="Own usage")
         async def provider(messages, options):
@@ -213,7 +213,7 @@ def test_a_usage_of_the_providers_own_is_the_only_one(write):
 
 ENDING = """
 from partstream.outputs import Finish, Outcome
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage, usage_part
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, usage_part
 
 def finish(**facts):
     return Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "max_tokens"), **facts)
@@ -747,7 +747,7 @@ def test_the_command_starts_the_same_sidecar():
 
 def test_each_answer_tells_what_it_took_and_the_sums_are_there_when_asked(write):
     path = write("""
-        from partstream.usage import Usage, usage_part
+        from partstream.lm.parts import Usage, usage_part
 
         @chat_model(name="Own usage")
         async def provider(messages, options):

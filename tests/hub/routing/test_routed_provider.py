@@ -11,8 +11,8 @@ import pytest
 from partstream import chat_model
 from partstream.hub.directory import ModelRoute, Route
 from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
+from partstream.lm.parts import TextPart
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller

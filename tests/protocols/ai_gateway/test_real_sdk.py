@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import ReplayUpstream
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS

@@ -18,6 +18,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     CitationMode,
@@ -29,7 +30,6 @@ from partstream.outputs import (
     StreamOutput,
     Unmapped,
 )
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_gateway.read_response import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
@@ -42,7 +42,6 @@ from partstream.protocols.translation import (
     write_answer,
     write_document,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.answers import answers
 from protocols.test_round_trips import moderate
 from unsupported import UNSUPPORTED, ResponseFeature, ResponseForm, response_form

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
-from partstream.usage import UnifiedFinishReason
 from protocols.ai_sdk.wire import DEFAULTS, Chunk, read
 
 START: list[Chunk] = [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": []}]

@@ -9,13 +9,12 @@ from hypothesis import given
 from conversation.samples import PNG
 from partstream.codec.json_codec import loads
 from partstream.errors import AdapterUsageError, UpstreamFailureError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome, StreamOutput
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import kind_of
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import LifecycleEvent, LifecycleState, strict_step
-from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk, Writer, frame, read_framed
 from protocols.answers import answers
 from protocols.openresponses.wire import comparable

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from partstream.lm.parts import Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_stream import CODES
@@ -12,7 +13,6 @@ from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
 from partstream.protocols.translation import write_answer
-from partstream.usage import Usage
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]

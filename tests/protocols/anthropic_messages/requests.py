@@ -9,7 +9,7 @@ from partstream import ChatMessage, LanguageModelChatInformation, ModelCapabilit
 from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
-from partstream.parts import ThinkingPart
+from partstream.lm.parts import ThinkingPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST

@@ -13,11 +13,10 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE, MessagesStream
 from partstream.protocols.reader import StreamReader
-from partstream.usage import UnifiedFinishReason
 from protocols.anthropic_messages.wire import (
     OMIT,
     PING,

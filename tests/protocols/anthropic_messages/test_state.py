@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage, usage_part
 from partstream.outputs import CitationMode, ThinkingMode, Unmapped
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import MOST_BYTES, block_of
-from partstream.usage import Usage, usage_part
 from protocols.anthropic_messages.wire import (
     OMIT,
     STOP,

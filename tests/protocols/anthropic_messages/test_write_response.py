@@ -11,13 +11,12 @@ import pytest
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, container_item
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.provider_state import open_state
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(100, 20, 120, 60, 5, {}, 30))
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamAbortedError, UpstreamFailureError
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.chat_completions.errors import ERRORS as ERRORS_OF_SERVERS
 from partstream.upstreams.costs import cost_of
-from partstream.usage import UnifiedFinishReason
 from protocols.chat_completions.wire import (
     DONE,
     answered,

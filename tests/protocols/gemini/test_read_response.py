@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
+from partstream.lm.parts import DataPart, FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
-from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.read_response import FAILURES, claims
 from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.read_response import checksum
-from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.gemini.wire import (
     array,
     call,

@@ -7,15 +7,14 @@ import pytest
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import is_made_up, read_sealed
 from partstream.protocols.gemini.serve import WRITE_RESPONSE
 from partstream.protocols.serve import ServedModel, WireRequest, fits_path, literal_size
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.wire import Event
 
 DONE = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(9, 325, 334, 4, 302))

@@ -12,11 +12,10 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
+from partstream.lm.parts import DataPart, ThinkingPart, UnifiedFinishReason
 from partstream.outputs import Outcome, StreamOptions, StreamOutput
-from partstream.parts import DataPart, ThinkingPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.usage import UnifiedFinishReason
 from protocols.openresponses.wire import Event, Result, check, comparable
 
 PLAIN = StreamOptions(call_id_prefix="")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.parts import DataPart, TextPart
 from partstream.outputs import CitationMode, Outcome
-from partstream.parts import DataPart, TextPart
 from protocols.openresponses.wire import (
     OMIT,
     Event,

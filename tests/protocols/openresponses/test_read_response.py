@@ -6,9 +6,9 @@ import pytest
 
 from openresponses_schema import EVENT_MODELS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.outputs import Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS, OpenResponsesStream
-from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.openresponses.wire import (
     OMIT,
     Event,

@@ -6,12 +6,11 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import InvalidRequestError
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.outputs import Finish, Outcome, Reply, StreamOutput
-from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import ResolvedReferences, ServedState
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request
 
 [COMPACT] = WRITE_RESPONSE.further

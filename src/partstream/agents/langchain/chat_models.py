@@ -21,15 +21,15 @@ from partstream.agents.langchain.conversation import (
 from partstream.agents.langchain.events import function_schema
 from partstream.agents.langchain.messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
+from partstream.lm.parts import tool_call_part
 from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
-from partstream.parts import tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
-    from partstream.parts import ToolCallPart
+    from partstream.lm.parts import ToolCallPart
 
 __all__ = ["ADAPTER", "ChatModelAdapter"]
 

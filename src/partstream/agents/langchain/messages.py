@@ -11,16 +11,15 @@ from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
-from partstream.parts import TextPart, ThinkingPart, text_part
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from partstream.agents.adapter import AgentOutput
-    from partstream.parts import ToolCallPart
+    from partstream.lm.parts import ToolCallPart
 
 
 # ---- message content ----
@@ -251,7 +250,7 @@ _COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "cache_write_tokens": ("input_token_details", "cache_creation"),
     "reasoning_tokens": ("output_token_details", "reasoning"),
 }
-"""The path of each count of :class:`~partstream.usage.Usage` in `usage_metadata`."""
+"""The path of each count of :class:`~partstream.lm.parts.Usage` in `usage_metadata`."""
 
 
 def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:

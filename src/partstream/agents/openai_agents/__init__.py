@@ -28,14 +28,13 @@ from partstream.conversation.turns import Attachment, Text
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.messages import ToolMode
 from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence

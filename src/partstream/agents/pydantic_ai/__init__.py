@@ -29,11 +29,18 @@ from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown_call
+from partstream.lm.parts import (
+    FinishReason,
+    ThinkingPart,
+    UnifiedFinishReason,
+    Usage,
+    text_part,
+    thinking_part,
+    tool_call_part,
+)
 from partstream.messages import ToolMode
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import ThinkingPart, text_part, thinking_part, tool_call_part
 from partstream.runtime.client_failures import FailureKind
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
@@ -44,8 +51,8 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import ResultContent, Turn
+    from partstream.lm.parts import ToolCallPart
     from partstream.messages import ChatMessage, Tool
-    from partstream.parts import ToolCallPart
 
 
 # ---- agent tools ----

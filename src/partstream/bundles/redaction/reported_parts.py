@@ -11,13 +11,13 @@ from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import FieldPath
 from partstream.bundles.redaction.opaque import hidden_bytes
 from partstream.bundles.redaction.texts import ValuePiece
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from partstream.bundles.redaction.texts import BundleTexts, SplitText
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 __all__ = ["PartTexts"]
 

@@ -15,7 +15,7 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import LanguageModelError
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.hosts.vscode.methods import ErrorCode
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,

@@ -16,9 +16,9 @@ from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.kept_answer import thinking_text
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.parts import (
+from partstream.lm.parts import (
     DataPart,
+    FinishReason,
     MessagePart,
     TextPart,
     ThinkingPart,
@@ -28,13 +28,13 @@ from partstream.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.usage import FinishReason
+from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = [

@@ -11,8 +11,7 @@ from partstream.hosts.vscode.counting import count_all
 from partstream.hosts.vscode.failures import is_providers_own
 from partstream.hosts.vscode.shown_files import ShownFiles
 from partstream.hosts.vscode.usage_report import UsageWatch, counted_usage
-from partstream.parts import DataPart
-from partstream.usage import USAGE_MIME_TYPE, usage_part
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

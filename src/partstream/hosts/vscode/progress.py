@@ -12,7 +12,7 @@ from partstream.hosts.vscode.conversion import encode_response_part
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import ItemStream, Outbox
 

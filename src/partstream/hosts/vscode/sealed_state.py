@@ -15,20 +15,25 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
 from partstream.conversation.state_marker import marker_part, read_marker
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    USAGE_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 from partstream.messages import Role
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import WaitingProgress
-from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.messages import ChatMessage
-    from partstream.parts import MessagePart, ResponsePart
     from partstream.provider import DrainingProgress
     from partstream.thinking_memory import CallersMemory
 

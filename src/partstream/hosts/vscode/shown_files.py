@@ -10,12 +10,12 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from partstream.kept_files import NotKeptError, described, is_file
-from partstream.parts import DataPart, TextPart
+from partstream.lm.parts import DataPart, TextPart
 from partstream.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.kept_files import KeptFiles
-    from partstream.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart
     from partstream.provider import DrainingProgress
 
 __all__ = ["ShownFiles"]

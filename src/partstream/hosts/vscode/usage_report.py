@@ -12,17 +12,16 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.digest import short_digest
 from partstream.kept_answer import KeptAnswer
-from partstream.parts import DataPart
+from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.provider import WaitingProgress
 from partstream.tokens import CountSource, MessageCounter
-from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.hosts.vscode import wire
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.parts import ResponsePart
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
 

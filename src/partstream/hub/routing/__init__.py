@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hub.directory import ModelRoute
+    from partstream.lm.parts import ResponsePart
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
-    from partstream.parts import ResponsePart
     from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel

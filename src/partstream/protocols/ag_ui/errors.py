@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.outputs import Outcome
 from partstream.protocols.errors import NO_REASON, ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import identifier, mapping
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "cacheWriteInputTokens": "cache_write_tokens",
     "reasoningTokens": "reasoning_tokens",
 }
-"""The counts by their names on the wire, each with the field of :class:`partstream.usage.Usage`."""
+"""The counts by their names on the wire, each with the field of :class:`partstream.lm.parts.Usage`."""
 
 
 def read_usage(value: object, requests: int) -> Usage | None:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.digest import canonical_json
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.parts import thinking_part
 from partstream.outputs import ThinkingMode
-from partstream.parts import thinking_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

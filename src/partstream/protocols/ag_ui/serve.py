@@ -19,9 +19,9 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.messages import ChatMessage, RequestOptions, Tool
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.parts import MessagePart
     from partstream.outputs import Reply, StreamOutput
-    from partstream.parts import MessagePart
     from partstream.protocols.serve import WireRequest
 
 

@@ -21,9 +21,19 @@ from partstream.conversation.media import file_name
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    Usage,
+    thinking_part,
+    tool_call_part,
+    unchecked_part,
+)
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import FileMode, InboundRequest, Unmapped
-from partstream.parts import DataPart, TextPart, ToolResultPart, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.ai_gateway.models import (
     LATEST,
     MODEL_HEADER,
@@ -50,13 +60,12 @@ from partstream.protocols.ai_sdk.serve import (
     whole_text,
 )
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.parts import MessagePart, ToolCallPart, ToolResultContent
     from partstream.outputs import Finish, Reply
-    from partstream.parts import MessagePart, ToolCallPart, ToolResultContent
     from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.serve import Metadata
     from partstream.protocols.serve import ServedModel, WireRequest

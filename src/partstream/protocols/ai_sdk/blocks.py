@@ -14,8 +14,8 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, text_part, thinking_part, unchecked_part
 from partstream.outputs import CitationMode, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.errors import (
     BLOCK_ID,
     MEDIA_TYPE,

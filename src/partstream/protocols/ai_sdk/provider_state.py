@@ -13,8 +13,8 @@ from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.turns import Call, Reasoning
+from partstream.lm.parts import ThinkingPart
 from partstream.outputs import ThinkingMode, Unmapped
-from partstream.parts import ThinkingPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

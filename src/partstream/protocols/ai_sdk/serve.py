@@ -14,20 +14,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.markers import is_mark
 from partstream.conversation.media import URI_LIST, data_url
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark, row_of_class
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
 from partstream.protocols.ai_sdk.data_stream import write_line
 from partstream.protocols.ai_sdk.errors import error_text, error_value, identifier, is_summary
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.serve import ResponseWriterSpec
-from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.errors import Chunk

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
+from partstream.lm.parts import tool_call_part
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import tool_call_part
 from partstream.protocols.ai_sdk.errors import (
     ARGUMENTS_DELTA,
     CALL_ID,

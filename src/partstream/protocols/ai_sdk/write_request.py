@@ -19,7 +19,7 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts, well_formed
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.provider_state import REASONING, is_own_part, options_by_call
 from partstream.protocols.options import call_arguments
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from partstream.conversation.turns import Piece, Result, ResultContent, Turn
-    from partstream.parts import MessagePart
+    from partstream.lm.parts import MessagePart
 
 
 # ---- prompt messages ----

@@ -18,9 +18,18 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    row_of_class,
+    thinking_part,
+)
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class, thinking_part
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
     UNSIGNED,
@@ -52,16 +61,14 @@ from partstream.protocols.read_request import (
 )
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, ServedDocument
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
     from partstream.outputs import Reply, StreamOutput
-    from partstream.parts import MessagePart, ToolResultContent
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import ServedModel, WireRequest
-    from partstream.usage import FinishReason, Usage
 
 
 # ---- asked content ----

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.lm.parts import thinking_part
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import thinking_part
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
 

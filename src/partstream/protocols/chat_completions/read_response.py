@@ -24,8 +24,17 @@ from partstream.codec.json_codec import make_event_decoder
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, UpstreamAbortedError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    UnifiedFinishReason,
+    Usage,
+    text_part,
+    thinking_part,
+    tool_call_part,
+    unchecked_part,
+)
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import DataPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.provider_state import (
     CONTENT,
@@ -53,7 +62,6 @@ from partstream.protocols.read_response import (
     text,
 )
 from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,9 +19,17 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    row_of_class,
+)
 from partstream.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
@@ -58,17 +66,15 @@ from partstream.protocols.read_request import (
 )
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
     from partstream.messages import Tool
     from partstream.outputs import Reply, StreamOutput
-    from partstream.parts import MessagePart, ToolResultContent
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import WireRequest
-    from partstream.usage import FinishReason, Usage
 
 
 # ---- asked content ----

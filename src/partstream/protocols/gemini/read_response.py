@@ -18,6 +18,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    UnifiedFinishReason,
+    Usage,
+    text_part,
+    thinking_part,
+    tool_call_part,
+    unchecked_part,
+)
 from partstream.outputs import (
     CitationMode,
     ExecutedCode,
@@ -28,7 +39,6 @@ from partstream.outputs import (
     ThinkingMode,
     Unmapped,
 )
-from partstream.parts import DataPart, TextPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import (
@@ -58,13 +68,12 @@ from partstream.protocols.read_response import (
     objects,
     text,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.lm.parts import ResponsePart
     from partstream.outputs import FileMode
-    from partstream.parts import ResponsePart
     from partstream.protocols.gemini.tool_calls import CompleteCall
 
 

@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.markers import is_mark
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    is_mark,
+    row_of_class,
+)
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.errors import error_document, error_event, failed_reply
@@ -54,16 +62,14 @@ from partstream.protocols.serve import (
     model_in_path,
     path_for_model,
 )
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.parts import FinishReason, MessagePart, Usage
     from partstream.outputs import Reply, StreamOutput
-    from partstream.parts import MessagePart
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import ServedModel, WireRequest
-    from partstream.usage import FinishReason, Usage
 
 
 # ---- asked fields ----

@@ -13,8 +13,8 @@ from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import text_part, thinking_part, tool_call_part
 from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.read_response import inline_file, named_file
@@ -33,7 +33,6 @@ from partstream.protocols.read_response import (
     read_arguments,
     text,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

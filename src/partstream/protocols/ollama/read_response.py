@@ -22,8 +22,18 @@ from partstream.conversation.digest import canonical_json
 from partstream.conversation.media import sniff
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    ToolCallPart,
+    UnifiedFinishReason,
+    Usage,
+    text_part,
+    thinking_part,
+    tool_call_part,
+    unchecked_part,
+)
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import DataPart, ToolCallPart, text_part, thinking_part, tool_call_part, unchecked_part
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
@@ -41,7 +51,6 @@ from partstream.protocols.read_response import (
     read_arguments,
 )
 from partstream.protocols.thinking import ThinkTagSplitter
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, InvalidRequestError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    row_of_class,
+)
 from partstream.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.failures import (
     STATUSES,
     FailedReply,
@@ -42,17 +50,15 @@ from partstream.protocols.read_request import (
 )
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.parts import MessagePart, Usage
     from partstream.messages import Tool
     from partstream.outputs import Reply, StreamOutput
-    from partstream.parts import MessagePart
     from partstream.protocols.serve import ServedModel, WireRequest
-    from partstream.usage import Usage
 
 
 # ---- asked messages ----

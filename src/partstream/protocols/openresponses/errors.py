@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.conversation.carried import Carried
 from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import shown
-from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ from partstream.protocols.citations import read_citation
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.lm.parts import DataPart, ToolCallPart
     from partstream.outputs import Finish, InboundRequest
-    from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.citations import Citation
     from partstream.protocols.openresponses.errors import Wire
 

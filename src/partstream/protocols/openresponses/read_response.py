@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 from partstream.conversation.reasoning import ITEMS as REASONING_ITEMS
 from partstream.conversation.reasoning import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.openresponses.errors import (
     Wire,
@@ -43,7 +43,6 @@ from partstream.protocols.read_response import (
     checksum,
     shown,
 )
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -19,9 +19,17 @@ from partstream.conversation.media import file_name
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    row_of_class,
+    thinking_part,
+)
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class, thinking_part
 from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.errors import (
@@ -65,8 +73,8 @@ from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, Respo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from partstream.lm.parts import MessagePart, ToolResultContent
     from partstream.outputs import Repeated, Reply, StreamOutput
-    from partstream.parts import MessagePart, ToolResultContent
     from partstream.protocols.serve import ServedModel, WireRequest
 
 

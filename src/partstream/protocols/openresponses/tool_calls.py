@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
+from partstream.lm.parts import tool_call_part
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import tool_call_part
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
 from partstream.protocols.read_response import read_arguments
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zlib import adler32
 
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens.counting.character_pairs import alphabet_of, classes_of, pairs_of
 from partstream.tokens.counting.estimator_table import COMMON_HAN, MODELS
 from partstream.tokens.counting.json_text import json_text
@@ -19,8 +19,8 @@ from partstream.tokens.counting.vocabularies import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage
-    from partstream.parts import MessagePart
 
 __all__ = ["common_han", "estimate_text", "estimate_tokens"]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, read_media
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.estimator import estimate_text
 from partstream.tokens.counting.files import estimate_file_tokens
@@ -23,8 +22,8 @@ from partstream.tokens.counting.vocabularies import vocabulary_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage, Tool
-    from partstream.parts import MessagePart
     from partstream.tokens.counting.counters import Counters
 
 __all__ = ["MessageCounter"]

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.tokens.counting.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage, Tool
-    from partstream.parts import MessagePart
 
 __all__ = ["BYTES_PER_TOKEN", "size_of_message", "size_of_text", "size_of_tools"]
 

@@ -13,14 +13,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.digest import add_fields, canonical_json
-from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from partstream.lm.parts import MessagePart
     from partstream.messages import ChatMessage, Tool
-    from partstream.parts import MessagePart
 
 __all__ = ["NO_MESSAGES", "Digest", "message_digest", "prefix_digests", "text_digest", "tools_digest"]
 

@@ -1,6 +1,6 @@
 """Digests of messages and of their conversations, computed once for each object.
 
-Nobody changes a message (:mod:`partstream.parts`), so its identity determines its digest as long as it lives. That also
+Nobody changes a message (:mod:`partstream.lm.parts`), so its identity determines its digest as long as it lives. That also
 holds for its contents: code that changes the input of a counted tool call gets the old count. Knows no ledger; the same
 message in another process has the same digest, but not the same identity.
 """

@@ -1,0 +1,585 @@
+"""The parts of a response and of a message, one class for each part class of VS Code.
+
+Pure values: they know no wire, no socket and no screen. They compare by content and cannot be changed once made, so a
+part that was reported to one consumer can safely go to another.
+
+Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in :mod:`partstream.contract`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from partstream.codec.checks import (
+    BOOLEAN,
+    FILLED_TEXT,
+    MAPPING,
+    MOST_DOLLARS,
+    TEXT,
+    Expectation,
+    as_amount,
+    as_count,
+    check,
+    check_fields,
+    instance_of,
+    optional,
+    refuse,
+    sequence_of,
+)
+from partstream.codec.text import bare_media_type
+from partstream.errors import UnexpectedValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+# ---- parts ----
+
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class TextPart:
+    """A piece of the visible answer; the counterpart of `vscode.LanguageModelTextPart`.
+
+    Consecutive text parts form one text: the consumer joins their values without a separator.
+
+    Attributes:
+        value: A fragment of the model's Markdown text, of any length.
+
+    Raises:
+        InvalidArgumentError: `value` is no text.
+
+    Example:
+        >>> from partstream import TextPart
+        >>> TextPart("Hello").value
+        'Hello'
+    """
+
+    value: str
+
+    def __init__(self, value: str) -> None:
+        if not isinstance(value, str):
+            refuse("TextPart.value", value, TEXT.description)
+        _set_text(self, value)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ThinkingPart:
+    """A piece of the model's reasoning; the counterpart of `vscode.LanguageModelThinkingPart`.
+
+    Attributes:
+        value: Text of the reasoning or of its summary; empty in a part that only carries metadata. A list of texts,
+            which VS Code's class also allows, is joined without a separator.
+        id: The upstream's id of the reasoning item, or None.
+        metadata: JSON values that the upstream needs back to continue the reasoning, or None. Copilot keeps only the
+            last metadata of a model call, so the last part of an item carries all of the item's metadata.
+
+    Raises:
+        InvalidArgumentError: An argument has another type.
+
+    Example:
+        >>> from partstream import ThinkingPart
+        >>> ThinkingPart("Six times seven.").value
+        'Six times seven.'
+    """
+
+    value: str
+    id: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def __init__(
+        self,
+        value: str | Sequence[str],
+        id: str | None = None,  # noqa: A002
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        if value.__class__ is not str:
+            value = _joined(value)
+        check("ThinkingPart.id", id, _OPTIONAL_TEXT)
+        check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
+        _set_thinking(self, value)
+        _set_thinking_id(self, id)
+        _set_thinking_metadata(self, metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """A complete request to run one tool; the counterpart of `vscode.LanguageModelToolCallPart`.
+
+    Tool calls are atomic: one part is the whole call, and a response holds each `call_id` at most once.
+
+    Attributes:
+        call_id: The id that connects the call with its result; unique within a response, never empty.
+        name: The name of one of the request's tools.
+        input: The arguments as a parsed JSON object, which nobody may change.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the id or the name is empty.
+
+    Example:
+        >>> from partstream import ToolCallPart
+        >>> ToolCallPart("call-1", "read_file", {"path": "notes.txt"}).input["path"]
+        'notes.txt'
+    """
+
+    call_id: str
+    name: str
+    input: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TOOL_CALL)
+
+
+@dataclass(frozen=True, slots=True)
+class DataPart:
+    """Bytes with a media type; the counterpart of `vscode.LanguageModelDataPart`.
+
+    VS Code's chat does not show data parts; programs read them.
+
+    Attributes:
+        data: The whole content.
+        mime_type: The media type, or one of Copilot's own names, such as `usage`; never empty.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the media type is empty.
+
+    Example:
+        >>> from partstream import DataPart
+        >>> DataPart.json({"bytes": 8})
+        DataPart(data=b'{"bytes":8}', mime_type='application/json')
+    """
+
+    data: bytes
+    mime_type: str
+
+    def __post_init__(self) -> None:
+        check_fields(self, _DATA)
+
+    @classmethod
+    def image(cls, data: bytes, mime_type: str) -> DataPart:
+        """An image in the format `mime_type` (`image/png`, ...)."""
+        return cls(data, mime_type)
+
+    @classmethod
+    def json(cls, value: object, mime_type: str = "application/json") -> DataPart:
+        """A JSON document in ASCII.
+
+        Raises:
+            TypeError: `value` holds a value that JSON cannot represent, such as an infinite number.
+        """
+        try:
+            document = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        except (ValueError, RecursionError) as error:
+            raise TypeError(f"got a value that JSON cannot represent: {error}") from error
+        return cls(document.encode(), mime_type)
+
+    @classmethod
+    def text(cls, value: str, mime_type: str = "text/plain") -> DataPart:
+        """A text document in UTF-8."""
+        return cls(value.encode(), mime_type)
+
+
+ToolResultContent: TypeAlias = TextPart | DataPart
+"""A part of a tool's result."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ToolResultPart:
+    """The result of a tool call; the counterpart of `vscode.LanguageModelToolResultPart`.
+
+    Only for messages: a provider that puts one into a response breaks the contract.
+
+    Attributes:
+        call_id: The `call_id` of the :class:`ToolCallPart` that the result answers; never empty.
+        content: The parts of the result, in order; may be empty.
+        is_error: Whether the tool failed; then `content` describes the failure.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the id is empty.
+
+    Example:
+        >>> from partstream import TextPart, ToolResultPart
+        >>> ToolResultPart("call-1", [TextPart("milk")]).is_error
+        False
+    """
+
+    call_id: str
+    content: tuple[ToolResultContent, ...] = ()
+    is_error: bool = False
+
+    def __init__(self, call_id: str, content: Iterable[ToolResultContent] = (), is_error: bool = False) -> None:
+        check("ToolResultPart.call_id", call_id, FILLED_TEXT)
+        check("ToolResultPart.is_error", is_error, BOOLEAN)
+        kept = sequence_of("ToolResultPart.content", content, (TextPart, DataPart), "a TextPart or a DataPart")
+        _fill(self, call_id, kept, is_error)
+
+
+ResponsePart: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart
+"""A part that a provider may report in a response."""
+
+MessagePart: TypeAlias = ResponsePart | ToolResultPart
+"""A part that a message of a request may hold."""
+
+_P = TypeVar("_P", TextPart, ThinkingPart, ToolCallPart, DataPart, ToolResultPart)
+
+_OPTIONAL_TEXT: Final = optional(TEXT)
+_OPTIONAL_MAPPING: Final = optional(MAPPING)
+_TOOL_CALL: Final = {"call_id": FILLED_TEXT, "name": FILLED_TEXT, "input": MAPPING}
+_DATA: Final = {"data": Expectation("bytes", lambda value: isinstance(value, bytes)), "mime_type": FILLED_TEXT}
+
+# A response makes one text or thinking part per event. Setting the slots through their descriptors takes about half as
+# long as the constructor that dataclasses generate for frozen classes, and a function less than a class (`make bench`).
+_new: Final = object.__new__
+_set_text = TextPart.__dict__["value"].__set__
+_set_thinking = ThinkingPart.__dict__["value"].__set__
+_set_thinking_id = ThinkingPart.__dict__["id"].__set__
+_set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
+_set_call_id = ToolCallPart.__dict__["call_id"].__set__
+_set_call_name = ToolCallPart.__dict__["name"].__set__
+_set_call_input = ToolCallPart.__dict__["input"].__set__
+
+
+def text_part(value: str) -> TextPart:
+    """A text part whose value is known to be a text: without the check, for adapters."""
+    part = _new(TextPart)
+    _set_text(part, value)
+    return part
+
+
+def thinking_part(value: str, id: str | None = None, metadata: Mapping[str, Any] | None = None) -> ThinkingPart:  # noqa: A002
+    """A thinking part whose values are known to fit: without the checks, for adapters."""
+    part = _new(ThinkingPart)
+    _set_thinking(part, value)
+    _set_thinking_id(part, id)
+    _set_thinking_metadata(part, metadata)
+    return part
+
+
+def tool_call_part(call_id: str, name: str, input: Mapping[str, Any]) -> ToolCallPart:  # noqa: A002
+    """A tool call as an upstream sent it: without the checks, for adapters. The contract judges an empty id."""
+    part = _new(ToolCallPart)
+    _set_call_id(part, call_id)
+    _set_call_name(part, name)
+    _set_call_input(part, input)
+    return part
+
+
+def unchecked_part(part_class: type[_P], *values: object) -> _P:
+    """A part of values from outside, as they came: adapters and hosts do not refuse a whole answer or conversation for
+    an empty id, but leave it to the contract.
+
+    Args:
+        part_class: The class of the part.
+        values: The values of all its fields, in order.
+    """
+    part = _new(part_class)
+    _fill(part, *values)
+    return part
+
+
+def _fill(part: object, *values: object) -> None:
+    for name, value in zip(type(part).__slots__, values, strict=True):  # type: ignore[attr-defined]
+        object.__setattr__(part, name, value)
+
+
+def _joined(value: object) -> str:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    if not all(isinstance(text, str) for text in texts):
+        refuse("ThinkingPart.value", value, TEXT.description)
+    return "".join(texts)
+
+
+def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:
+    """The row of a table by class that is for the class of `value`, or for the nearest class that it inherits from.
+
+    Raises:
+        TypeError: The table has no such row; the message names the classes that it has.
+    """
+    for one in type(value).__mro__:
+        row = table.get(one)
+        if row is not None:
+            return row
+    known = ", ".join(one.__name__ for one in table)
+    raise TypeError(f"got {type(value).__name__}, expected one of {known}")
+
+
+# ---- usage ----
+# Token usage and finish reasons: one unified form for all providers, beside the provider's own.
+
+USAGE_MIME_TYPE: Final = "usage"
+"""The media type of the data part from which Copilot reads the usage (`CustomDataPartMimeTypes.Usage`)."""
+
+# Our own fields beside Copilot's; Copilot ignores them.
+SOURCE_KEY: Final = "partstream_source"
+"""The source of the numbers if the upstream did not report them: `estimated`."""
+COST_KEY: Final = "partstream_cost"
+"""The cost of the answer in US dollars, if known."""
+EDITS_KEY: Final = "partstream_edits"
+"""The upstream's own cuts to the conversation: a list of short phrases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of one model call, as the upstream reported them.
+
+    Every count is in tokens, or None if the upstream did not report it: an unknown count never becomes 0.
+
+    Attributes:
+        input_tokens: All tokens of the prompt, including the cached ones.
+        output_tokens: All tokens of the answer, including the reasoning.
+        total_tokens: Their sum as reported, or computed if both are known and the sum was not reported.
+        cached_tokens: The part of `input_tokens` that was read from the upstream's prompt cache.
+        reasoning_tokens: The part of `output_tokens` that was spent on reasoning.
+        raw: The upstream's usage object, unchanged.
+        cache_write_tokens: The part of `input_tokens` that was written to the upstream's prompt cache.
+        context_tokens: The prompt of the last call of the model, which fills its context window, where `input_tokens`
+            counts those of several calls, as of tools that the upstream runs; None where it is `input_tokens`.
+
+    Example:
+        >>> from partstream import Usage
+        >>> usage = Usage(input_tokens=9, output_tokens=5)
+        >>> usage.output_tokens, usage.cached_tokens
+        (5, None)
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    cache_write_tokens: int | None = None
+    context_tokens: int | None = None
+
+
+class UnifiedFinishReason(StrEnum):
+    """Why a model stopped, in the Vercel AI SDK's terms for all providers."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CONTENT_FILTER = "content-filter"
+    TOOL_CALLS = "tool-calls"
+    ERROR = "error"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class FinishReason:
+    """Why the model stopped.
+
+    Attributes:
+        unified: The term for all providers.
+        raw: The provider's own term, or None.
+
+    Example:
+        >>> from partstream import FinishReason, UnifiedFinishReason
+        >>> reason = FinishReason(UnifiedFinishReason.LENGTH, raw="max_tokens")
+        >>> str(reason.unified), reason.raw
+        ('length', 'max_tokens')
+    """
+
+    unified: UnifiedFinishReason
+    raw: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _FINISH_REASON)
+
+
+_FINISH_REASON: Final = {
+    "unified": instance_of(UnifiedFinishReason, "a UnifiedFinishReason, such as UnifiedFinishReason.STOP"),
+    "raw": optional(TEXT),
+}
+
+
+def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:
+    """The data part of media type `usage`, from which VS Code's context widget reads the numbers. None if the upstream
+    did not report both input and output: VS Code ignores a part without them. A number that no count can be is unknown.
+    The prompt is the one that fills the window: the widget shows how full that is.
+
+    Args:
+        usage: The reported usage.
+        cost: The cost of the answer in US dollars.
+        edits: The upstream's own cuts to the conversation, a phrase each.
+
+    Source: observed in VS Code 1.139, Copilot 0.67: JSON with the field names of Chat Completions; all three counts are
+    numbers.
+    """
+    given, completion = as_count(usage.input_tokens), as_count(usage.output_tokens)
+    if given is None or completion is None:
+        return None
+    context = as_count(usage.context_tokens)
+    prompt = given if context is None else context
+    payload: dict[str, Any] = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": (context is None and as_count(usage.total_tokens)) or prompt + completion,
+    }
+    details = {"cached_tokens": usage.cached_tokens, "cache_creation_input_tokens": usage.cache_write_tokens}
+    counts = {name: as_count(count) for name, count in details.items()}
+    if known := {name: count for name, count in counts.items() if count is not None}:
+        payload["prompt_tokens_details"] = known
+    if (reasoning := as_count(usage.reasoning_tokens)) is not None:
+        payload["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    if (dollars := as_amount(cost, MOST_DOLLARS)) is not None:
+        payload[COST_KEY] = dollars
+    if edits:
+        payload[EDITS_KEY] = list(edits)
+    return DataPart.json(payload, USAGE_MIME_TYPE)
+
+
+# ---- part json ----
+# Parts as JSON values: the one form for commands, reports and recordings.
+#
+# A part is an object with its `type` and the fields of its class, in their order: `{"type": "text", "value":
+# "Hello"}`. Bytes are base64, parts inside a part are objects of the same form. docs/command-line.md has the table
+# for users.
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a field of a part may be in JSON.
+
+    Attributes:
+        says: What is valid, for an error.
+        accepts: Whether a value is.
+        read: Makes the value of the part, of an accepted one.
+    """
+
+    says: str
+    accepts: Callable[[Any], bool]
+    read: Callable[[Any], Any] = lambda value: value
+
+
+_TEXT: Final = _Kind("a text", lambda value: isinstance(value, str))
+_PART_JSON_OPTIONAL_TEXT: Final = _Kind("a text or null", lambda value: value is None or isinstance(value, str))
+_OBJECT: Final = _Kind("an object", lambda value: isinstance(value, dict))
+_OPTIONAL_OBJECT: Final = _Kind("an object or null", lambda value: value is None or isinstance(value, dict))
+_BOOLEAN: Final = _Kind("true or false", lambda value: isinstance(value, bool))
+
+
+def _is_base64(value: object) -> bool:
+    try:
+        return isinstance(value, str) and b64decode(value, validate=True) is not None
+    except (binascii.Error, ValueError):
+        return False
+
+
+_BYTES: Final = _Kind("bytes in base64", _is_base64, b64decode)
+_CONTENT: Final = _Kind(
+    "a list of parts",
+    lambda value: isinstance(value, list),
+    lambda value: tuple(part_of_json(one, "content") for one in value),
+)
+
+_FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
+    TextPart: ("text", {"value": _TEXT}),
+    ThinkingPart: ("thinking", {"value": _TEXT, "id": _PART_JSON_OPTIONAL_TEXT, "metadata": _OPTIONAL_OBJECT}),
+    ToolCallPart: ("tool_call", {"call_id": _TEXT, "name": _TEXT, "input": _OBJECT}),
+    DataPart: ("data", {"mime_type": _TEXT, "data": _BYTES}),
+    ToolResultPart: ("tool_result", {"call_id": _TEXT, "content": _CONTENT, "is_error": _BOOLEAN}),
+}
+_CLASSES: Final = {tag: part_class for part_class, (tag, _) in _FIELDS.items()}
+
+PART_TYPES: Final = tuple(_CLASSES)
+"""What the field `type` can say."""
+
+
+def part_json(part: MessagePart) -> dict[str, Any]:
+    """A part as JSON values, unless it holds what JSON cannot represent: then its values stand there as they are.
+
+    Raises:
+        TypeError: It is no part.
+    """
+    tag, kinds = row_of_class(_FIELDS, part)
+    return {"type": tag, **{name: _value(getattr(part, name)) for name in kinds}}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return [part_json(one) for one in value] if isinstance(value, tuple) else value
+
+
+def part_of_json(value: object, where: str = "the part") -> Any:
+    """The part that JSON values say; it may hold what the contract forbids, such as an empty id.
+
+    Args:
+        value: The object, as :func:`part_json` gives it. Fields that are not known are left out.
+        where: Its place, for an error.
+
+    Raises:
+        UnexpectedValueError: It is no part.
+    """
+    said: Mapping[str, Any] = value if isinstance(value, dict) else {}
+    tag = said.get("type")
+    part_class = _CLASSES.get(tag) if isinstance(tag, str) else None
+    if part_class is None:
+        known = ", ".join(PART_TYPES)
+        raise UnexpectedValueError(where, _shown(tag if said else value), f"an object whose `type` is one of {known}")
+    _, kinds = _FIELDS[part_class]
+    for name, kind in kinds.items():
+        if not kind.accepts(said.get(name)):
+            raise UnexpectedValueError(f"{where}, field {name!r}", _shown(said.get(name)), kind.says)
+    read = {name: kind.read(said.get(name)) for name, kind in kinds.items()}
+    return unchecked_part(part_class, *(read[one.name] for one in fields(part_class)))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# ---- markers ----
+# The host's marks among the parts: data parts for programs, which never belong in a prompt.
+#
+# A mark is recognised by its media type alone; :mod:`partstream.conversation.state_marker` reads the one kind whose
+# contents matter. Source: Copilot 0.67, `CustomDataPartMimeTypes`.
+
+STATEFUL_MARKER_MIME_TYPE: Final = "stateful_marker"
+
+KNOWN_MARKS: Final = frozenset(
+    {
+        "cache_control",
+        STATEFUL_MARKER_MIME_TYPE,
+        USAGE_MIME_TYPE,
+        "thinking",
+        "context_management",
+        "phase_data",
+        "application/vnd.vscode.citation+json",  # our own, with citations as data
+        "application/vnd.partstream.activity+json",  # our own, what an agent does by itself
+    }
+)
+"""Marks that are not logged."""
+
+_DOCUMENTS: Final = (
+    "application/vnd.openxmlformats-officedocument.",
+    "application/vnd.oasis.opendocument.",
+    "application/vnd.ms-",
+)
+"""Media types of the vendor tree that a person attaches."""
+
+_FOR_PROGRAMS: Final = (
+    "application/vnd.vscode.",
+    "application/vnd.code.",
+    "application/vnd.github.copilot.",
+    "application/vnd.partstream.",
+)
+"""Media types of the host and of our own, whatever their suffix."""
+
+
+def is_mark(mime_type: str) -> bool:
+    """Whether a data part of this type is for programs.
+
+    A media type has a slash; Copilot's own names have none. In the vendor tree (RFC 6838, 3.2), only documents and
+    JSON are for models.
+    """
+    label = bare_media_type(mime_type)
+    if "/" not in label or label in KNOWN_MARKS or label.startswith(_FOR_PROGRAMS):
+        return True
+    return label.startswith("application/vnd.") and not (label.startswith(_DOCUMENTS) or label.endswith("+json"))
