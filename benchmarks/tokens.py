@@ -28,8 +28,8 @@ from rich.console import Console
 
 from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import Usage
-from partstream.messages import ChatMessage
 from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter

@@ -12,7 +12,7 @@ from hub_proof.asking import Reply, ask_all
 from hub_proof.books import await_rows, faults_of_rows
 from hub_proof.words import INPUT
 from partstream.hub.pricing import wide_bound
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from partstream.errors import UpstreamFailureError
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -20,7 +21,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question

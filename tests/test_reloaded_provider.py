@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from partstream import CancellationTokenSource
-from partstream.messages import RequestOptions
+from partstream.lm.messages import RequestOptions
 from partstream.provider_files import ProviderNotFoundError, SourceLoader
 from partstream.reloaded_provider import ReloadedProvider
 

@@ -4,8 +4,8 @@ from openai import AsyncOpenAI
 from openai.types.responses import EasyInputMessageParam
 
 from partstream import ChatMessage, Finish, RequestOptions, chat_model, from_events, text_of
+from partstream.lm.messages import Role
 from partstream.lm.parts import ResponsePart
-from partstream.messages import Role
 
 client = AsyncOpenAI()
 

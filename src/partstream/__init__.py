@@ -43,6 +43,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.events import Disposable, Event, EventEmitter
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -56,7 +57,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.provider import (
     DrainingProgress,
     FinishingProgress,

@@ -14,7 +14,7 @@ from partstream.consumer.choosing import choose_model
 from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, RequestFields
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
-from partstream.messages import RequestOptions
+from partstream.lm.messages import RequestOptions
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import AUTO

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.messages import ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

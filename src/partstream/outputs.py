@@ -23,8 +23,8 @@ from partstream.settings.kinds import Choice
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import TextPart, ThinkingPart
-    from partstream.messages import ChatMessage, RequestOptions
 
 __all__ = [
     "GATEWAY_CALL_ID_PREFIX",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.events import Event
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
 
 __all__ = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
     from partstream.provider_files import ProviderLoader
 

@@ -22,8 +22,8 @@ from partstream.answer_functions import check_answer_function, check_keywords, c
 from partstream.answering import run_until_cancelled
 from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.codec.checks import Expectation, check
+from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
-from partstream.messages import RequestOptions, Role
 from partstream.outputs import Finish
 from partstream.provider import (
     DrainingProgress,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage
     from partstream.provider import ModelFields, Progress
 
 __all__ = [

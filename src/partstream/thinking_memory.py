@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps, is_json
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.messages import ChatMessage, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,8 @@ import pytest
 from partstream.conversation.media import Media, MediaKind, read_media
 from partstream.conversation.normal_form import read_turns
 from partstream.conversation.settings import RequestSettings, ToolImages
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.messages import ChatMessage
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.openresponses.write_request import input_items

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader

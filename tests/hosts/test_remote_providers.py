@@ -12,8 +12,8 @@ from partstream.cancellation import CancellationTokenSource
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
 from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
 from partstream.provider import LanguageModelChatInformation
 from partstream.serving.app import app

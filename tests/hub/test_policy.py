@@ -23,8 +23,8 @@ from partstream.hub.policy import (
     loaded_policy,
 )
 from partstream.hub.store.values import LedgerRow
+from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.messages import RequestOptions, Role
 from partstream.outputs import InboundRequest
 from partstream.serving.admission import AnswerRequest
 from partstream.serving.authentication import Caller

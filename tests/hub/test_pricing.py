@@ -41,8 +41,8 @@ from partstream.hub.pricing import (
     with_output_limit,
 )
 from partstream.hub.routing import routed_information
+from partstream.lm.messages import RequestOptions, Tool
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
-from partstream.messages import RequestOptions, Tool
 from partstream.outputs import InboundRequest
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FastPathWriter, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.server.replies import AnswerBytes

@@ -23,8 +23,8 @@ from partstream import (
 from partstream.codec.checks import InvalidArgumentError
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recognition import LOOKED_AT, WireFinder

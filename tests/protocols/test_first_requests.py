@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.messages import Role
+from partstream.lm.messages import Role
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError, UpstreamFailureError
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     CitationMode,
     FileMode,

@@ -13,7 +13,7 @@ import recordings
 from conversation.strategies import MESSAGES
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import CallerError, RequestNotExpressibleError
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader

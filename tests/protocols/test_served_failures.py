@@ -21,7 +21,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import FailureKind, RefusedRequestError, ServedFailure, failure_of
 from partstream.protocols.protocol import PROTOCOLS

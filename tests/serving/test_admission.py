@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import chat_model
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart
-from partstream.messages import ChatMessage
 from partstream.outputs import Outcome
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted, AnswerRequest, EndedAnswer, StopAnswer

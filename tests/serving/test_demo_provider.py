@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import (
     FinishReason,
     ResponsePart,
@@ -15,7 +16,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Finish
 from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
 

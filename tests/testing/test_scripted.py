@@ -16,8 +16,8 @@ from partstream import (
 from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolFunction, run_tool_loop
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import USAGE_MIME_TYPE
-from partstream.messages import ChatMessage
 from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError

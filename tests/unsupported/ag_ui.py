@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import FinishReason, ToolCallPart, UnifiedFinishReason
-from partstream.messages import ToolMode
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
 from unsupported.common import (
     ANSWERS,

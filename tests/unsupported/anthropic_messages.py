@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
 from partstream.protocols.anthropic_messages.errors import said_of
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of

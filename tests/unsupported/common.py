@@ -29,8 +29,8 @@ from partstream.conversation.texts import joined_texts, well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
-from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 

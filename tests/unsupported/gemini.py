@@ -44,8 +44,8 @@ from unsupported.common import (
 )
 
 if TYPE_CHECKING:
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.messages import ChatMessage, Tool
     from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import joined_texts
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ToolMode
 from partstream.outputs import Outcome
 from partstream.protocols.ollama.models import NUM_CTX, read_options
 from partstream.protocols.ollama.serve import is_picture, read_think

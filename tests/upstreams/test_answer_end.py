@@ -14,8 +14,8 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import ToolCallPart, UnifiedFinishReason
-from partstream.messages import ChatMessage
 from partstream.outputs import Finish, Outcome
 from partstream.testing.steps import document
 from partstream.upstreams.answer_progress import ForwardingProgress

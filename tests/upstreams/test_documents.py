@@ -17,8 +17,8 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols

@@ -14,9 +14,9 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.loopback.connection import ServerConnection
-from partstream.messages import ToolMode
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, PromptCache
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.testing.steps import Step, document

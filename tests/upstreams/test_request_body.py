@@ -5,8 +5,8 @@ import math
 import pytest
 
 from partstream.errors import RequestNotExpressibleError
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import ToolCallPart, ToolResultPart
-from partstream.messages import ChatMessage, RequestOptions, Tool
 from partstream.upstreams.request_body import body_document
 from upstreams.upstreams import Answer, replay, respond, run
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart
-from partstream.messages import ToolMode
 from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 
     from partstream.conversation.turns import Result, Turn
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import ToolCallPart, Usage
-    from partstream.messages import ChatMessage, Tool
     from partstream.runtime.client_failures import FailureKind
 
 

@@ -37,7 +37,7 @@ from partstream.tokens.ledger.kept_usage import note_usage
 if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, HostTools
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import ModelFields, Progress
     from partstream.tokens.ledger.ledger import Ledger
 

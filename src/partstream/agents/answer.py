@@ -41,6 +41,7 @@ from partstream.inner_activity import (
     wish,
 )
 from partstream.kept_files import is_file
+from partstream.lm.messages import Tool
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -53,7 +54,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.messages import Tool
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger.rows import UsageRow
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentOutput
     from partstream.conversation.state_marker import Origin
     from partstream.conversation.turns import Piece, Turn
+    from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import RequestOptions
 
 
 # ---- options ----

@@ -43,8 +43,8 @@ from partstream.conversation.turns import Call, Result, Text, TurnRole
 from partstream.errors import LanguageModelError
 from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
-from partstream.messages import ChatMessage, Role
 from partstream.outputs import Finish, Outcome
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from partstream.agents.answer import AgentOptions, HostTools
     from partstream.cancellation import CancellationToken
     from partstream.conversation.turns import Turn
+    from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
-    from partstream.messages import RequestOptions
     from partstream.provider import Progress
 
 

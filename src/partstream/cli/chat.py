@@ -18,8 +18,8 @@ from partstream.cli.chat_session import ChatSession, Screens
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.codec.system import CACHE
+from partstream.lm.messages import ChatMessage
 from partstream.log_level import LogLevel
-from partstream.messages import ChatMessage
 from partstream.outputs import ThinkingMode
 from partstream.provider import LanguageModelChatInformation
 from partstream.upstreams import Timeouts

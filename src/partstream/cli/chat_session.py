@@ -25,6 +25,7 @@ from partstream.consumer.settings import ViolationLog
 from partstream.errors import PartstreamError
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     USAGE_MIME_TYPE,
@@ -34,7 +35,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     UnifiedFinishReason,
 )
-from partstream.messages import ChatMessage, Role
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:

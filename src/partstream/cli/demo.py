@@ -32,8 +32,8 @@ from partstream.consumer import (
     ToolResultReceived,
     stream_tool_loop,
 )
+from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage
-from partstream.messages import ChatMessage, Tool
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation

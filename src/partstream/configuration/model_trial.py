@@ -10,8 +10,8 @@ from partstream.cancellation import CancellationToken
 from partstream.configuration.advice import explained
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.provider import LanguageModelChatInformation
 from partstream.upstreams import GatewayProvider, RetryPolicy
 

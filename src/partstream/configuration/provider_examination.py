@@ -14,8 +14,8 @@ from partstream.configuration.findings import CheckStatus, Finding
 from partstream.consumer import LanguageModels
 from partstream.contract import Level
 from partstream.errors import PartstreamError
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
-from partstream.messages import ChatMessage
 from partstream.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.settings.kinds import closest_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.messages import RequestOptions
+from partstream.lm.messages import RequestOptions
 from partstream.outputs import InboundRequest, Reply
 from partstream.testing.directives import parse_choices
 from partstream.testing.faults import ReplyContext, apply_faults
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from partstream.conformance.scripts import ScriptedAnswer
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm, WireEvent
     from partstream.testing.steps import Step

@@ -24,7 +24,7 @@ from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import Answer, TranscriptEventKind
 from partstream.contract import CheckMode, ContractChecker, Level
 from partstream.errors import CallerError
-from partstream.messages import Tool
+from partstream.lm.messages import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

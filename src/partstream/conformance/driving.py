@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.cancellation import CancellationTokenSource
 from partstream.conformance.results import result_of
 from partstream.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.messages import ChatMessage, RequestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from partstream.conformance.moves import Move
+    from partstream.lm.messages import Tool
     from partstream.lm.parts import MessagePart
-    from partstream.messages import Tool
     from partstream.outputs import Finish
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.testing.upstream import ReplayUpstream

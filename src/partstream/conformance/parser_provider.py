@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scripts import Script
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.protocols.protocol import Protocol
     from partstream.provider import Progress
 

@@ -9,7 +9,7 @@ from partstream.lm import parts as parts_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
 
 __all__ = ["message_json", "part_json", "shown_part"]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.conformance.report import Report
     from partstream.contract import Rule
     from partstream.errors import LanguageModelError
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 __all__ = ["RECORDED", "replay_exchanges"]
 

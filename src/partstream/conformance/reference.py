@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script, ScriptedAnswer
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import Progress
 
 __all__ = ["NAMESPACE", "ReferenceProvider", "conformance"]

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
+from partstream.lm.messages import Role
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import Role
 from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.testing.admission import ScriptedReply
 from partstream.testing.asked import user_text
@@ -21,8 +21,8 @@ from partstream.testing.directives import parse_choices
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage
 
 __all__ = ["USAGE", "Block", "Call", "Echo", "Ending", "Say", "Script", "ScriptedAnswer", "Think", "pieces"]
 

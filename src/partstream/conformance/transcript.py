@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.conformance.moves import Move
     from partstream.conformance.scripts import Script
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
 
 __all__ = ["TRANSCRIPT_VERSION", "Answer", "Recorded", "Transcript", "TranscriptEventKind", "UpstreamReply"]

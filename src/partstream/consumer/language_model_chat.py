@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
 from partstream.consumer.plain_requests import Prompt, RequestFields, conversation_of, options_with
-from partstream.messages import RequestOptions
+from partstream.lm.messages import RequestOptions
 
 if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.consumer.registration import Registration
     from partstream.consumer.response import LanguageModelChatResponse
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 __all__ = ["LanguageModelChat"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 from partstream.answer_functions import UnknownKeywordError
 from partstream.codec.checks import InvalidArgumentError, refuse
 from partstream.errors import InvalidRequestError
-from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
 

@@ -15,7 +15,7 @@ from partstream.codec.checks import Expectation, check, instance_of, optional, s
 from partstream.consumer.response import LanguageModelChatResponse
 from partstream.consumer.running_request import RunningRequest, as_language_model_error
 from partstream.errors import CallerError, LanguageModelError, UnknownModelError
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.provider import LanguageModelChatInformation
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from partstream.codec import json_codec
 from partstream.codec.checks import Expectation, check_fields, instance_of
 from partstream.errors import CallerError
+from partstream.lm.messages import Tool
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultContent, ToolResultPart
-from partstream.messages import Tool
 
 __all__ = ["ToolCallable", "ToolFunction", "ToolOutcome", "execute_tool_call", "tool_result_content"]
 

@@ -25,8 +25,8 @@ from partstream.consumer.tool_loop_events import (
     ToolResultReceived,
 )
 from partstream.errors import CallerError, ToolRoundLimitError
+from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.messages import ChatMessage, RequestOptions, ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence

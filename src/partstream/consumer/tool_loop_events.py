@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import DataPart, ResponsePart, ToolCallPart, ToolResultPart
-    from partstream.messages import ChatMessage
     from partstream.outputs import Finish
 
 __all__ = [

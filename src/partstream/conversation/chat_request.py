@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.turns import Turn
-    from partstream.messages import Tool, ToolMode
+    from partstream.lm.messages import Tool, ToolMode
 
 __all__ = ["ASKED_IN", "ChatRequest"]
 

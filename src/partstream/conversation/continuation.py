@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.conversation.call_ids import CallIds
     from partstream.conversation.state_marker import Origin, StateMarker
     from partstream.conversation.turns import Turn
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
 
 __all__ = ["find_continuation", "history_digest", "is_answer"]
 

@@ -15,8 +15,8 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage
 
 __all__ = ["HistoryDigest", "add_fields", "answer_digest", "canonical_json", "short_digest"]
 

@@ -12,13 +12,13 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.messages import Role
 from partstream.lm.parts import DataPart, TextPart
-from partstream.messages import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
 
 __all__ = ["leading_instructions"]
 

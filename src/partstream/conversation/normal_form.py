@@ -11,6 +11,7 @@ from partstream.conversation.greeting import leading_instructions
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import well_formed
 from partstream.conversation.turns import Attachment, Call, Note, Result, Text, Turn, TurnRole
+from partstream.lm.messages import Role
 from partstream.lm.parts import (
     KNOWN_MARKS,
     DataPart,
@@ -21,14 +22,13 @@ from partstream.lm.parts import (
     is_mark,
     row_of_class,
 )
-from partstream.messages import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from partstream.conversation.turns import Piece, ResultContent
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart, ToolResultContent
-    from partstream.messages import ChatMessage
 
 __all__ = ["read_turns"]
 

@@ -21,8 +21,8 @@ from partstream.conversation.state_marker import read_marker
 from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Call, Text, TurnRole
+from partstream.lm.messages import Role, Tool
 from partstream.lm.parts import DataPart
-from partstream.messages import Role, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.state_marker import Origin, StateMarker
     from partstream.conversation.turns import Note, Turn
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
 
 __all__ = ["Preparation", "prepare"]
 

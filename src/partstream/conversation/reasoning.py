@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.state_marker import Origin, StateMarker
     from partstream.conversation.turns import Piece
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
 
 __all__ = ["ITEMS", "MOST_ITEMS", "ORIGIN", "carried_reasoning", "place_reasoning", "usable_items"]
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.hub.pricing import ChargedPrice, Taken
     from partstream.hub.reservations import Reservation
     from partstream.hub.store.values import Window
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.outputs import InboundRequest
     from partstream.serving.admission import AnswerRequest, EndedAnswer, Reported
     from partstream.serving.authentication import Caller

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
     from partstream.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
 
 

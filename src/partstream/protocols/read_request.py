@@ -9,8 +9,8 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
+from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import DataPart, TextPart
-from partstream.messages import ChatMessage, Tool
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart, Usage
-    from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage
     from partstream.outputs import InboundRequest
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.serving.admission import Reported, StopAnswer

@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import TextPart
-from partstream.messages import ChatMessage, Role
 
 if TYPE_CHECKING:
     from partstream.outputs import InboundRequest

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.outputs import InboundRequest
     from partstream.provider import LanguageModelChatInformation
     from partstream.serving.models import CataloguedModel

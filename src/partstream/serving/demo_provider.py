@@ -13,8 +13,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
+from partstream.lm.messages import Role, ToolMode
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.messages import Role, ToolMode
 from partstream.outputs import Finish, Outcome
 from partstream.provider import (
     DrainingProgress,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions, Tool
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions, Tool
     from partstream.provider import Progress
 
 __all__ = ["DEMO_MODEL", "DemoProvider"]

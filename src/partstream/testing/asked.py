@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.lm.messages import Role
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.messages import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage
 
 __all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "rounds_of_calls", "tool_outputs", "user_text"]
 

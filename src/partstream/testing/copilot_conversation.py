@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     DataPart,
@@ -18,7 +19,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.messages import ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from partstream.testing.vendors.vendor import SignedState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.outputs import InboundRequest
     from partstream.testing.vendors.vendor import ThoughtfulCall
 

@@ -19,8 +19,8 @@ from partstream.testing.directives import AskedCall, read_calls, whole_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from partstream.lm.messages import Tool
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import Tool
     from partstream.outputs import InboundRequest
     from partstream.testing.asked import ToolOutput
 

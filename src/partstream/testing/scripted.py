@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import Progress
     from partstream.testing.scenarios import Outputs
 

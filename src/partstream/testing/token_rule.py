@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
-from partstream.messages import Role
 from partstream.testing.asked import images_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.messages import ChatMessage, Tool
     from partstream.outputs import InboundRequest
 
 __all__ = [

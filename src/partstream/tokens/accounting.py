@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from partstream._version import __version__
 from partstream.conversation.digest import short_digest
 from partstream.events import EventEmitter
-from partstream.messages import ChatMessage
+from partstream.lm.messages import ChatMessage
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.message_counter import MessageCounter
 from partstream.tokens.learning.corrections import Corrections
@@ -28,8 +28,8 @@ from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from partstream.lm.messages import Tool
     from partstream.lm.parts import Usage
-    from partstream.messages import Tool
     from partstream.tokens.counting.counters import Counters
     from partstream.tokens.learning.correction import Correction
     from partstream.tokens.ledger.digests import Digest

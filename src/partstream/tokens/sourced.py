@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from partstream.events import Event
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.counting.count import TokenCount
     from partstream.tokens.ledger.ledger import Ledger

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
     from partstream.tokens import Counters, TokenCount
     from partstream.tokens.ledger.ledger import Ledger

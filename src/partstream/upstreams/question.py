@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.upstreams.answer_progress import ForwardingProgress
 
 __all__ = ["ModelCall"]

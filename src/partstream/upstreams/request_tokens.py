@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from partstream.errors import UpstreamError
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import DataPart, Usage
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.models.records import Pricing
     from partstream.outputs import Finish
     from partstream.protocols.errors import Overflow

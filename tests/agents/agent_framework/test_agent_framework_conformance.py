@@ -24,8 +24,8 @@ from partstream.conformance import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.verdicts import Verdict
+from partstream.lm.messages import Role
 from partstream.lm.parts import ToolResultPart
-from partstream.messages import Role
 from partstream.protocols.read_response import read_arguments
 
 LONG = {"long-text", "fifty-at-once"}

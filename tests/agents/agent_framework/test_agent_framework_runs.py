@@ -20,7 +20,7 @@ from partstream.agents.agent_framework import ADAPTER, AgentFramework, chosen_op
 from partstream.agents.run import RunStates
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.runtime.client_failures import AgentFailedError
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})

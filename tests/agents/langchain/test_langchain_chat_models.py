@@ -27,8 +27,8 @@ from partstream import (
 )
 from partstream.agents import as_model
 from partstream.agents.run import RunStates
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import ToolCallPart, ToolResultPart
-from partstream.messages import ToolMode
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)

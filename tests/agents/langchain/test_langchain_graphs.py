@@ -31,7 +31,7 @@ from partstream.agents import as_model
 from partstream.agents.langchain import AnsweringGraph, host_tools
 from partstream.agents.langchain.events import CUSTOM_MIME_TYPE, PLACEHOLDER
 from partstream.agents.run import RunStates
-from partstream.messages import ChatMessage, ToolMode
+from partstream.lm.messages import ChatMessage, ToolMode
 from partstream.runtime.client_failures import AgentFailedError, FailureKind
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})

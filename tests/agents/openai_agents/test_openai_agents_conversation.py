@@ -8,7 +8,7 @@ from partstream.agents.adapter import AgentRequest
 from partstream.agents.openai_agents import chosen_settings, run_arguments, tool_output
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
-from partstream.messages import Tool, ToolMode
+from partstream.lm.messages import Tool, ToolMode
 
 IMAGE = Attachment(MediaKind.IMAGE, "image/png", b"png", "messages[0]")
 FILE = Attachment(MediaKind.FILE, "application/pdf", b"pdf", "messages[0]")

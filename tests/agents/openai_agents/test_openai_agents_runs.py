@@ -26,7 +26,7 @@ from partstream.agents.adapter import AgentRequest
 from partstream.agents.openai_agents import ADAPTER, OpenAIAgents
 from partstream.agents.run import RunStates
 from partstream.conversation.turns import Text, Turn, TurnRole
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.runtime.client_failures import AgentFailedError
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})

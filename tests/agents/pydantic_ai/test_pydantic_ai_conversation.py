@@ -25,7 +25,7 @@ from partstream.agents.pydantic_ai import THINKING_KEY, model_settings_of, run_a
 from partstream.agents.run import read_agent_request
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Text, Turn, TurnRole
-from partstream.messages import RequestOptions, ToolMode
+from partstream.lm.messages import RequestOptions, ToolMode
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 READ = Tool("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -34,8 +34,8 @@ from partstream.agents.detection import find_adapter
 from partstream.agents.pydantic_ai import ADAPTER, PydanticAI
 from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelErrorCode, ToolArgumentsError, UpstreamHTTPError
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import ThinkingPart
-from partstream.messages import ToolMode
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 SEARCH = Called("inner_1", "search", {"query": "agents"})

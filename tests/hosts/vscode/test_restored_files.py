@@ -11,8 +11,8 @@ from partstream.hosts.vscode import restored_files
 from partstream.hosts.vscode.restored_files import restored
 from partstream.hosts.vscode.shown_files import ShownFiles
 from partstream.kept_files import KeptFiles
+from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
-from partstream.messages import ChatMessage
 
 DRAWN = DataPart(PNG, "image/png")
 PHOTO = DataPart(JPEG, "image/jpeg")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ai_sdk import FIXTURES
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import InvalidRequestError
+from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.messages import ChatMessage, Tool, ToolMode
 from partstream.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.ai_gateway.serve import DENIED, read_request

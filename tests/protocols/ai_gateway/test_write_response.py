@@ -18,8 +18,8 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     CitationMode,
     Finish,

@@ -12,8 +12,8 @@ from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
 from conversation.samples import PNG
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import UpstreamFailureError
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS

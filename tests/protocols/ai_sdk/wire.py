@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_stream import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings

@@ -6,7 +6,7 @@ Source: docs/wires/anthropic-messages.md#events and docs/wires/anthropic-message
 from pydantic import TypeAdapter
 
 from conversation.samples import WEATHER
-from partstream.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS

@@ -7,7 +7,7 @@ import pytest
 
 from conversation.samples import WEATHER, assistant, called, gave, user
 from partstream import ContextEdit, ModelCapabilities, RequestSettings, ThinkingForm, Tool
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.models import (
     SERVER_RULES,
     SERVERS,

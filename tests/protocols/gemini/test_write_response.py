@@ -7,8 +7,8 @@ import pytest
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError

@@ -29,8 +29,8 @@ from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRo
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.messages import ToolMode
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.protocols.citations import markdown_link
 from partstream.protocols.read_response import read_arguments
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import Piece, ResultContent
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- conversation ----

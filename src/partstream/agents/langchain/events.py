@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from partstream.agents.adapter import AgentOutput, Decision
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- placeholders ----

@@ -37,14 +37,14 @@ from partstream.agents.langchain.events import (
     is_placeholder,
     resume_values,
 )
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- graph parts ----

@@ -29,6 +29,7 @@ from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown_call
+from partstream.lm.messages import ToolMode
 from partstream.lm.parts import (
     FinishReason,
     ThinkingPart,
@@ -38,7 +39,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.messages import ToolMode
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.runtime.client_failures import FailureKind
 
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import ResultContent, Turn
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import ToolCallPart
-    from partstream.messages import ChatMessage, Tool
 
 
 # ---- agent tools ----

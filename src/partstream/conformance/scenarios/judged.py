@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.scripts import Call, Echo, Ending, Say, Script, ScriptedAnswer, Think
+from partstream.lm.messages import Tool
 from partstream.lm.parts import ThinkingPart
-from partstream.messages import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.conformance.judging import BrokenPromise
-from partstream.messages import ChatMessage
+from partstream.lm.messages import ChatMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,8 +22,8 @@ from partstream.conformance.scenarios.judged import (
 )
 from partstream.conformance.scenarios.scenario import PLAYED, Scenario
 from partstream.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think
+from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, ToolCallPart, ToolResultPart
-from partstream.messages import ChatMessage, Tool
 
 __all__ = ["TOOL_SCENARIOS"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
 
 __all__ = ["MOST_REQUESTS", "BaseURLTarget"]

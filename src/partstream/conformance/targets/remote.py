@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.provider import Progress
 
 __all__ = ["PipedProvider", "RemoteFailedError"]

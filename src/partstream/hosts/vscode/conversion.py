@@ -16,6 +16,7 @@ from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.kept_answer import thinking_text
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -28,7 +29,6 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

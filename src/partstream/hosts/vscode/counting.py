@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["COUNT_SECONDS", "count_all", "counting_of", "estimate"]

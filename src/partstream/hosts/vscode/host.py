@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.announcements import Announcements
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.pages.policy import ContentPolicy
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.provider_files import ProviderLoader

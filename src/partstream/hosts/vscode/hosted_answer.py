@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
     from partstream.kept_files import KeptFiles
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
 

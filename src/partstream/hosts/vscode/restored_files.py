@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.lm.messages import Role
 from partstream.lm.parts import DataPart, TextPart
-from partstream.messages import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from partstream.kept_files import KeptFiles
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage
 
 __all__ = ["restored"]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.reasoning import ITEMS
 from partstream.conversation.sealing import seal, unseal
 from partstream.conversation.state_marker import marker_part, read_marker
+from partstream.lm.messages import Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     USAGE_MIME_TYPE,
@@ -26,14 +27,13 @@ from partstream.lm.parts import (
     ThinkingPart,
     ToolCallPart,
 )
-from partstream.messages import Role
 from partstream.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.messages import ChatMessage
     from partstream.provider import DrainingProgress
     from partstream.thinking_memory import CallersMemory
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.hosts.vscode import wire
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
 

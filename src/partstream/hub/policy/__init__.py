@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
 from partstream.hub.pricing import asked_output, with_output_limit
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import part_json, part_of_json
-from partstream.messages import ChatMessage, Role
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 

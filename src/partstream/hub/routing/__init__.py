@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hub.directory import ModelRoute
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
     from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.serving.authentication import Caller

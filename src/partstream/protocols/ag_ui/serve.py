@@ -19,8 +19,8 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
-from partstream.messages import ChatMessage, RequestOptions, Tool
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Result, ResultContent
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- answers ----

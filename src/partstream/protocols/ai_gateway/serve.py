@@ -21,6 +21,7 @@ from partstream.conversation.media import file_name
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -32,7 +33,6 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import FileMode, InboundRequest, Unmapped
 from partstream.protocols.ai_gateway.models import (
     LATEST,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway.models import (
     DOCUMENT_HEADERS,
     AIGatewaySettings,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
     from partstream.protocols.ai_sdk.write_request import Wire
 
 

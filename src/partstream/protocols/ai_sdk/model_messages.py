@@ -14,14 +14,14 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import CallerError
-from partstream.messages import RequestOptions, Role
+from partstream.lm.messages import RequestOptions, Role
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import MESSAGE_FORMS, prompt_messages, thinking_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
 
 __all__ = ["VERSIONS", "ModelMessages", "to_model_messages"]
 

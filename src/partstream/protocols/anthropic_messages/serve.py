@@ -18,6 +18,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -28,7 +29,6 @@ from partstream.lm.parts import (
     row_of_class,
     thinking_part,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (

@@ -15,7 +15,7 @@ from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import SystemAs, ToolImages
 from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.endpoint import (
     BETA_HEADER,
     COUNT,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Turn
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
     from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer

@@ -19,6 +19,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -28,7 +29,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.provider_state import (
@@ -70,8 +70,8 @@ from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from partstream.lm.messages import Tool
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
-    from partstream.messages import Tool
     from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import WireRequest

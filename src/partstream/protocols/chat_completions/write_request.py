@@ -18,7 +18,7 @@ from partstream.conversation.spoken_turns import spoken_turns
 from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.models import (
     CacheMarks,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
     from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
     from partstream.protocols.chat_completions.provider_state import CarriedMessage
     from partstream.protocols.known_servers import KnownServer

@@ -20,6 +20,7 @@ from partstream.conversation.media import URI_LIST
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -30,7 +31,6 @@ from partstream.lm.parts import (
     is_mark,
     row_of_class,
 )
-from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError

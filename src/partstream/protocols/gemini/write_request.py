@@ -21,7 +21,7 @@ from partstream.conversation.tool_names import NameForm
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, LEAVE_OUT, SUBSET
 from partstream.protocols.gemini.models import (
     GeminiSettings,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Result, Turn
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
     from partstream.protocols.gemini.models import KnownModel
 
 

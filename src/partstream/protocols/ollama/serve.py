@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, InvalidRequestError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -23,7 +24,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.failures import (
     STATUSES,
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.messages import Tool
     from partstream.lm.parts import MessagePart, Usage
-    from partstream.messages import Tool
     from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.serve import ServedModel, WireRequest
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- messages ----

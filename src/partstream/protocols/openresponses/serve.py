@@ -19,6 +19,7 @@ from partstream.conversation.media import file_name
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -28,7 +29,6 @@ from partstream.lm.parts import (
     row_of_class,
     thinking_part,
 )
-from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS

@@ -17,7 +17,7 @@ from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.messages import ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriterSpec, count_of_fields
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.turns import ResultContent, Turn
-    from partstream.messages import Tool
+    from partstream.lm.messages import Tool
 
 
 # ---- input items ----

@@ -19,8 +19,8 @@ from partstream.tokens.counting.vocabularies import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage
 
 __all__ = ["common_han", "estimate_text", "estimate_tokens"]
 

@@ -22,8 +22,8 @@ from partstream.tokens.counting.vocabularies import vocabulary_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage, Tool
     from partstream.tokens.counting.counters import Counters
 
 __all__ = ["MessageCounter"]

@@ -14,8 +14,8 @@ from partstream.tokens.counting.json_text import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage, Tool
 
 __all__ = ["BYTES_PER_TOKEN", "size_of_message", "size_of_text", "size_of_tools"]
 

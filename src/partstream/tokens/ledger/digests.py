@@ -18,8 +18,8 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
-    from partstream.messages import ChatMessage, Tool
 
 __all__ = ["NO_MESSAGES", "Digest", "message_digest", "prefix_digests", "text_digest", "tools_digest"]
 

@@ -15,7 +15,7 @@ from partstream.tokens.ledger.digests import message_digest, prefix_digests
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.messages import ChatMessage
+    from partstream.lm.messages import ChatMessage
     from partstream.tokens.ledger.digests import Digest
 
 __all__ = ["KnownMessages"]

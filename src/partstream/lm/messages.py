@@ -16,8 +16,6 @@ from partstream.lm.parts import MessagePart, TextPart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["ChatMessage", "RequestOptions", "Role", "Tool", "ToolMode"]
-
 
 class Role(IntEnum):
     """The author of a message; the numbers are those of `vscode.LanguageModelChatMessageRole`."""
