@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream import LanguageModelChatInformation, LanguageModelChatProvider, TextPart
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
+from partstream.lm.provider import FinishingProgress
 from partstream.outputs import Finish, Outcome
-from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.answering import run_until_cancelled
 from partstream.lm.parts import TextPart
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.outputs import Finish
-from partstream.provider import LanguageModelChatInformation
 from partstream.serving.demo_provider import DemoProvider
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["SCRIPT_VARIABLE", "Told", "provider"]
 

@@ -15,8 +15,8 @@ from partstream.checked_progress import CheckedProgress
 from partstream.contract import CheckMode, CodePlace, Violation
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.lm.parts import unchecked_part
+from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.outputs import Finish, Outcome
-from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.simple import chat_model
 
 TEXT = TextPart("text")

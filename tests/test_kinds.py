@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partstream.codec.checks import as_kind
+from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 KINDS = (
     DrainingProgress, FinishingProgress, WaitingProgress, EndingStream, PausingStream, ReportingStream, FastPathWriter,

@@ -57,7 +57,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.provider import (
+from partstream.lm.provider import (
     DrainingProgress,
     FinishingProgress,
     LanguageModelChatCapabilities,

@@ -23,7 +23,7 @@ from partstream.codec.checks import (
     optional,
 )
 from partstream.codec.json_codec import locate_non_json
-from partstream.provider import ModelFields
+from partstream.lm.provider import ModelFields
 from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from partstream.codec.checks import as_kind
 from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
+from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.outputs import Finish
-from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.user_code import is_of_provider
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from partstream.contract.checker import Violation
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["CheckedProgress", "defined_at", "outermost_foreign_line", "suspended_at"]
 
@@ -30,8 +30,8 @@ __all__ = ["CheckedProgress", "defined_at", "outermost_foreign_line", "suspended
 class CheckedProgress:
     """Takes the parts of one response from its provider, and hands those that keep the contract to `progress`.
 
-    It is a :class:`~partstream.provider.DrainingProgress`, a :class:`~partstream.provider.FinishingProgress` and a
-    :class:`~partstream.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of the
+    It is a :class:`~partstream.lm.provider.DrainingProgress`, a :class:`~partstream.lm.provider.FinishingProgress` and a
+    :class:`~partstream.lm.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of the
     provider reports the end of the response with :meth:`complete`, :meth:`fail` or :meth:`cancel`.
 
     Args:

@@ -15,10 +15,10 @@ from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, Requ
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
 from partstream.lm.messages import RequestOptions
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import AUTO
-from partstream.provider import LanguageModelChatProvider
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret

@@ -20,7 +20,7 @@ from partstream.agents.detection import UnknownAgentError, is_agent, is_factory
 from partstream.agents.in_files import agents_in, provider_of
 from partstream.codec.checks import as_kind
 from partstream.errors import CallerError
-from partstream.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.tokens.sourced import LedgerUser
 
 if TYPE_CHECKING:

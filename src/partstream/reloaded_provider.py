@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.events import EventEmitter
-from partstream.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.provider_files import ProviderLoader
 
 __all__ = ["LOOK_SECONDS", "ReloadedProvider"]

@@ -8,7 +8,7 @@
     async def provider(messages, options):
         yield f"You said: {user_request(messages)}"
 
-Knows no host and no wire; the result is a :class:`~partstream.provider.LanguageModelChatProvider` like any other.
+Knows no host and no wire; the result is a :class:`~partstream.lm.provider.LanguageModelChatProvider` like any other.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.codec.checks import Expectation, check
 from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
-from partstream.outputs import Finish
-from partstream.provider import (
+from partstream.lm.provider import (
     DrainingProgress,
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.outputs import Finish
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import ModelFields, Progress
+    from partstream.lm.provider import ModelFields, Progress
 
 __all__ = [
     "AnswerFunction",
@@ -223,9 +223,9 @@ def chat_model(
         count_tokens: Counts the tokens of a text or a message; by default, an estimate.
         tooltip: The text shown when the pointer rests on the model, or None.
         detail: The text shown beside the name, or None.
-        extra: Further fields that VS Code reads and :class:`~partstream.provider.ModelFields` does not have.
+        extra: Further fields that VS Code reads and :class:`~partstream.lm.provider.ModelFields` does not have.
         fields: Further fields that VS Code reads (`isUserSelectable`, ...), see
-            :class:`~partstream.provider.ModelFields`.
+            :class:`~partstream.lm.provider.ModelFields`.
 
     Raises:
         InvalidArgumentError: The decorated object is not an async generator function of two parameters, or a keyword

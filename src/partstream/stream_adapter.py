@@ -16,10 +16,10 @@ from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
 from partstream.codec.checks import refuse
 from partstream.error_text import ErrorMode
+from partstream.lm.provider import FinishingProgress
 from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.thinking import open_response
-from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.chunk_sources import Chunks
     from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import Progress
     from partstream.protocols.protocol import ProtocolName
-    from partstream.provider import Progress
 
 __all__ = ["AdaptedStream", "StreamAdapter"]
 

@@ -22,8 +22,8 @@ from partstream import (
     ToolCallPart,
 )
 from partstream.answering import run_until_cancelled
+from partstream.lm.provider import FinishingProgress
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
-from partstream.provider import FinishingProgress
 from partstream.tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from partstream import GatewayConfiguration, GatewayProvider, TextPart, ToolCallPart
 from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
-from partstream.provider import (
+from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,

@@ -11,7 +11,7 @@ from partstream.conformance.targets.stdio import words_of
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart
-from partstream.provider import LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.rpc.connection import Connection
 from partstream.rpc.framing import encode_frame
 

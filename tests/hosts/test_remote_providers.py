@@ -14,8 +14,8 @@ from partstream.errors import LanguageModelError, UpstreamConnectionError, Upstr
 from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import Usage
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.outputs import Finish, Outcome
-from partstream.provider import LanguageModelChatInformation
 from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import ask
@@ -28,7 +28,7 @@ import asyncio
 from partstream.errors import UpstreamHTTPError
 from partstream.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.lm.parts import Usage
 
 class OwnError(Exception):

@@ -24,8 +24,8 @@ from partstream.hub.directory import (
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
 from partstream.lm.parts import TextPart, Usage
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.outputs import Finish, Outcome
-from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:

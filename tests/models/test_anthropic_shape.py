@@ -2,13 +2,13 @@
 
 from models.lists import ANTHROPIC
 from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.models.catalogue import read_catalogue
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
 from partstream.models.known_capabilities import known_capabilities, stated_capabilities
 from partstream.models.limits import LimitSettings
 from partstream.models.records import Fact, ModelRecord, Source
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 CATALOGUE = read_catalogue(ANTHROPIC)
 RECORDS = {model_id: entry.record for model_id, entry in CATALOGUE.entries.items()}

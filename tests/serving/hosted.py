@@ -17,7 +17,7 @@ from partstream.serving.server import HttpServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.settings import ServingSettings
 
 SECONDS = 20.0

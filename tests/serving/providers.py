@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from partstream.cancellation import CancellationToken
-from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 
 Answer = Callable[[Progress, CancellationToken], Awaitable[None]]
 

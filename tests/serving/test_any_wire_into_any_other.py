@@ -10,7 +10,7 @@ import pytest
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
 from partstream.lm.parts import ThinkingPart
-from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.serving.app import ServingApp, app
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ReplayUpstream

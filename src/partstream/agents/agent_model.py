@@ -26,7 +26,7 @@ from partstream.answering import run_until_cancelled
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.digest import short_digest
 from partstream.conversation.state_marker import Origin
-from partstream.provider import (
+from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, HostTools
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import ModelFields, Progress
+    from partstream.lm.provider import ModelFields, Progress
     from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["AgentModel", "as_model", "own_name"]
@@ -194,9 +194,9 @@ def as_model(
         count_tokens: Counts the tokens of a text or a message; by default, an estimate.
         tooltip: The text shown when the pointer rests on the model, or None.
         detail: The text shown beside the name, or None.
-        extra: Further fields that VS Code reads and :class:`~partstream.provider.ModelFields` does not have.
+        extra: Further fields that VS Code reads and :class:`~partstream.lm.provider.ModelFields` does not have.
         states: Keeps stopped runs between requests; by default, in the user's data folder.
-        fields: Further fields that VS Code reads, see :class:`~partstream.provider.ModelFields`.
+        fields: Further fields that VS Code reads, see :class:`~partstream.lm.provider.ModelFields`.
 
     Raises:
         UnknownAgentError: The object is no agent that is known here.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
-from partstream.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -45,8 +45,8 @@ from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
+from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.outputs import Finish, Outcome
-from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.simple import text_of, user_request
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Turn
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 
 # ---- requests ----

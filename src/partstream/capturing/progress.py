@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.provider import WaitingProgress
+from partstream.lm.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import DrainingProgress
+    from partstream.lm.provider import DrainingProgress
 
 __all__ = ["CapturedProgress"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.errors import PartstreamError
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["ChatPartner", "OwnProvider", "Server"]

@@ -34,9 +34,9 @@ from partstream.consumer import (
 )
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
 from partstream.upstreams import GatewayConfiguration, GatewayProvider

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
     from partstream.models.records import Fact
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]

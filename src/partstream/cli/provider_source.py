@@ -18,7 +18,7 @@ from partstream.user_code import fault_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader
     from partstream.tokens.ledger.ledger import Ledger
 

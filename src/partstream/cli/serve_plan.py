@@ -28,7 +28,7 @@ from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.access_token import AccessToken
 
 __all__ = ["ServePlan", "is_given"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.cli.serve_plan import ServePlan
     from partstream.cli.serve_providers import ServedProviders
     from partstream.hub.commands_serve import OpenHub
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.access_token import AccessToken
     from partstream.serving.app import ServingApp
     from partstream.serving.connection_limits import ConnectionLimits

@@ -12,7 +12,7 @@ from partstream.configuration.findings import CheckStatus, Finding
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.provider import LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.upstreams import GatewayProvider, RetryPolicy
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from partstream.contract import Level
 from partstream.errors import PartstreamError
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
-from partstream.provider import ModelFields
+from partstream.lm.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.settings.kinds import closest_name
 from partstream.user_code import failing_place, fault_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
     from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.contract import Violation
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["TrialLimits", "examine_loaded", "examine_provider", "finding_on_load"]
 

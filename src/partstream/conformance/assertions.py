@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.contract import Rule
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
 
 __all__ = ["BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from partstream.provider import LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatInformation
 
 __all__ = ["Capabilities", "Capability", "Provocation", "declared_by"]
 

@@ -16,7 +16,7 @@ from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.conformance.targets.target import UnusableTargetError
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.user_code import placed
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.answer_streams import answer_stream
 from partstream.errors import CallerError
-from partstream.outputs import Finish
-from partstream.provider import (
+from partstream.lm.provider import (
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scripts import Script
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol
-    from partstream.provider import Progress
 
 __all__ = ["ParserProvider"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.answering import run_until_cancelled
 from partstream.errors import LanguageModelError
 from partstream.lm.parts import TextPart, ToolCallPart, Usage, usage_part
-from partstream.provider import (
+from partstream.lm.provider import (
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.conformance.scripts import Script, ScriptedAnswer
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["NAMESPACE", "ReferenceProvider", "conformance"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.consumer.registration import Registration
     from partstream.consumer.response import LanguageModelChatResponse
     from partstream.lm.messages import ChatMessage
-    from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 __all__ = ["LanguageModelChat"]
 

@@ -24,7 +24,7 @@ from partstream.consumer.settings import (
 from partstream.contract.checker import CheckMode
 from partstream.errors import DuplicateVendorError
 from partstream.events import Disposable, Event, EventEmitter
-from partstream.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,13 +16,13 @@ from partstream.consumer.response import LanguageModelChatResponse
 from partstream.consumer.running_request import RunningRequest, as_language_model_error
 from partstream.errors import CallerError, LanguageModelError, UnknownModelError
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.provider import LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatInformation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.consumer.settings import ConsumerSettings
-    from partstream.provider import LanguageModelChatProvider, Progress
+    from partstream.lm.provider import LanguageModelChatProvider, Progress
 
 __all__ = ["Registration"]
 

@@ -13,7 +13,7 @@ from partstream.codec.checks import TEXT, InvalidArgumentError, check_fields, de
 from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
-    from partstream.provider import LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatInformation
 
 __all__ = ["LanguageModelChatSelector", "SelectorFields", "selector_of"]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Receive, Scope, Send
     from partstream.cli.serve_screen import Screen
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.app import ServingApp
 
 

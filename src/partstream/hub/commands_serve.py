@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.hub.store.store import HubStore
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.app import ServingApp
     from partstream.serving.settings import ServingSettings
     from partstream.tokens.ledger.ledger import Ledger

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ray.serve import Application
     from ray.serve.handle import DeploymentHandle
 
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
 
 
 LONGEST_ANSWER_SECONDS: Final = 590.0

@@ -17,8 +17,8 @@ from partstream.answering import run_until_cancelled
 from partstream.cancellation import CancellationTokenSource
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
+from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
 from partstream.outputs import Finish
-from partstream.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
 
 
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.models.identity import parse_identity
 from partstream.models.limits import limits_of
 from partstream.models.records import Fact, Source
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 if TYPE_CHECKING:
     from decimal import Decimal

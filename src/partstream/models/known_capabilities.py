@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from partstream.conversation.capabilities import ModelCapabilities
 
 if TYPE_CHECKING:
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.records import ModelRecord
-    from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["known_capabilities", "stated_capabilities"]
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.known_servers import KnownServer
-    from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.codec.checks import refuse
 from partstream.codec.json_codec import dumps
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import loadable_protocols
-from partstream.provider import LanguageModelChatProvider
 from partstream.server.replies import json_headers
 from partstream.serving.exchange import RequestHandler
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler

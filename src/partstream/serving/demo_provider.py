@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import as_count
 from partstream.lm.messages import Role, ToolMode
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome
-from partstream.provider import (
+from partstream.lm.provider import (
     DrainingProgress,
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.outputs import Finish, Outcome
 from partstream.simple import user_request
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions, Tool
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["DEMO_MODEL", "DemoProvider"]
 

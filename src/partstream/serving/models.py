@@ -16,7 +16,7 @@ from partstream.serving.provider_errors import is_cancellation_of_ours
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["CataloguedModel", "ModelCatalogue", "UnlistedModels", "Visible", "served_model"]
 
@@ -206,7 +206,7 @@ def served_model(model: CataloguedModel) -> ServedModel:
 
 
 _COSTS_A_DOLLAR: Final = 100 * 1_000_000
-"""A cost is in cents for a million tokens, see :class:`partstream.provider.ModelFields`."""
+"""A cost is in cents for a million tokens, see :class:`partstream.lm.provider.ModelFields`."""
 
 
 def _price(cost: Any) -> str | None:

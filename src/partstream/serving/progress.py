@@ -26,7 +26,7 @@ __all__ = ["ReplyProgress"]
 class ReplyProgress:
     """Writes the parts of one answer, which keep the contract.
 
-    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.FinishingProgress`.
+    It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.FinishingProgress`.
 
     Args:
         reply: Writes the parts.

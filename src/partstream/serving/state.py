@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from partstream.capturing.last_answers import LastAnswers
     from partstream.events import Disposable
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ServedState
-    from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import ProviderCall
     from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint

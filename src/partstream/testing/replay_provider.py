@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.parts import ThinkingPart
+from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.outputs import Finish, InboundRequest, Outcome
-from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.serving.models import CataloguedModel, served_model
 from partstream.testing.replaying import CURRENT, noting_bugs
 from partstream.testing.scripted import MODELS, ScriptedProvider
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.testing.scenarios import Outputs
 
 __all__ = ["REPLAY_MODELS", "SERVED_MODELS", "ReplayProvider"]
 
 
 def _cents_for_a_million(price: str) -> float:
-    """The price of a token in US dollars as a cost of :class:`partstream.provider.ModelFields`."""
+    """The price of a token in US dollars as a cost of :class:`partstream.lm.provider.ModelFields`."""
     return float(Decimal(price) * 100 * 1_000_000)
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
 from partstream.lm.parts import ToolCallPart, usage_part
-from partstream.outputs import Finish, InboundRequest
-from partstream.provider import (
+from partstream.lm.provider import (
     DrainingProgress,
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.outputs import Finish, InboundRequest
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_pace, read_scenario
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
     from partstream.testing.scenarios import Outputs
 
 __all__ = ["MODELS", "ScriptedProvider", "choose_scenario", "dressed", "find_choice", "identifier", "play"]

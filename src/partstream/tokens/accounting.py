@@ -51,7 +51,7 @@ _Thing: TypeAlias = "str | ChatMessage | tuple[Tool, ...]"
 
 
 class CountedModel(Protocol):
-    """The facts about a model for counting; :class:`partstream.provider.LanguageModelChatInformation` has them."""
+    """The facts about a model for counting; :class:`partstream.lm.provider.LanguageModelChatInformation` has them."""
 
     @property
     def id(self) -> str:

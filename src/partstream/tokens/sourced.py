@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from partstream.events import Event
     from partstream.lm.messages import ChatMessage
-    from partstream.provider import LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.tokens.counting.count import TokenCount
     from partstream.tokens.ledger.ledger import Ledger
 

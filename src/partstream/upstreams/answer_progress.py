@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from partstream.codec.checks import as_kind
+from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.outputs import Finish, Outcome
-from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["ForwardingProgress"]
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.log_level import LogLevel
-    from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
 

@@ -21,8 +21,8 @@ from partstream.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.errors import Errors
-    from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.question import ModelCall
 
 __all__ = ["ask_in_turn", "has_more_room", "helps_another_model", "with_fallbacks"]

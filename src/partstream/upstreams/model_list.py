@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel
     from partstream.models.records import ModelRecord, Pricing
-    from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.accounting import TokenAccounting
     from partstream.upstreams.configuration import GatewayConfiguration
 

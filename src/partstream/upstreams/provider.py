@@ -13,8 +13,8 @@ from partstream.capturing.mode import CaptureMode
 from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.events import EventEmitter
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.log_level import logging_from
-from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.tokens import Counters, TokenCount
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
@@ -103,7 +103,7 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> None:
         """Sends the request and reports the answer as it streams; the usage comes last, as a data part.
 
-        A :class:`~partstream.provider.FinishingProgress` is told how the answer ended, also when it failed.
+        A :class:`~partstream.lm.provider.FinishingProgress` is told how the answer ended, also when it failed.
 
         Raises:
             LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the

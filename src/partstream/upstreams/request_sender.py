@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.preparation import Preparation
     from partstream.conversation.turns import Note
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.http import UpstreamHTTP
     from partstream.upstreams.question import ModelCall

@@ -23,10 +23,10 @@ from partstream.upstreams.request_sender import RequestSender
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.records import Pricing
     from partstream.protocols.errors import Errors
     from partstream.protocols.known_servers import KnownServer
-    from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected

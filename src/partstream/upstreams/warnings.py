@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.provider import LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.upstreams.detection import Detected
 
 __all__ = ["with_protocol", "with_warnings"]

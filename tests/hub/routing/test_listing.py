@@ -8,7 +8,7 @@ import pytest
 
 from partstream.hub.directory import ModelRoute
 from partstream.hub.routing import is_routed, routed_information
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 ROUTE = ModelRoute("big")
 

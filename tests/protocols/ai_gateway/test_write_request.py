@@ -16,6 +16,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.ai_gateway.models import (
     SPECIFICATION_VERSIONS,
     AIGatewaySettings,
@@ -27,7 +28,6 @@ from partstream.protocols.ai_gateway.models import (
 from partstream.protocols.ai_gateway.read_response import refuses_reasoning
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.protocol import KeyKind
-from partstream.provider import LanguageModelChatInformation
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,
     HIDDEN,

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from partstream.conformance.scenarios.scenario import ProbeFunction
     from partstream.conformance.scenarios.stream_shapes import StreamShape
     from partstream.conformance.told import ParserReport
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["parser_scenarios"]
 

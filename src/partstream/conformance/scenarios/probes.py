@@ -12,7 +12,7 @@ from partstream.lm.messages import ChatMessage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["count_tokens", "list_models"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.conformance.moves import Move
     from partstream.conformance.scripts import Script
     from partstream.conformance.transcript import Answer
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["ANY_WAY", "PLAYED", "SANDWICH_ONLY", "Probe", "ProbeFunction", "Scenario"]
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
-from partstream.provider import LanguageModelChatProvider
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Secret
 from partstream.upstreams.addresses import is_loopback, without_query
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
 
 __all__ = ["MOST_REQUESTS", "BaseURLTarget"]
 

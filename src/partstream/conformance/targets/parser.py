@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.scenarios import Probe
     from partstream.conformance.scripts import Script
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
-    from partstream.provider import LanguageModelChatProvider
 
 __all__ = ["ParserTarget", "parser_from"]
 

@@ -13,7 +13,7 @@ from partstream.conformance.parsing import is_parser
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
-from partstream.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
 from partstream.user_code import fault_of, placed

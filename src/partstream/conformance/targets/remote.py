@@ -16,7 +16,7 @@ from partstream.errors import LanguageModelError
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.hosts.vscode.methods import ErrorCode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
-from partstream.provider import (
+from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.provider import Progress
+    from partstream.lm.provider import Progress
 
 __all__ = ["PipedProvider", "RemoteFailedError"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from partstream.conformance.scripts import Script
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
 
 __all__ = ["UPSTREAM_VARIABLE", "StdioTarget", "words_of"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capabilities, Provocation
     from partstream.conformance.scripts import Script
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.testing import ReplayUpstream
 
 __all__ = ["RequestLimitError", "Session", "Target", "TargetDescription", "UnusableTargetError"]

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.outputs import Finish
-    from partstream.provider import LanguageModelChatInformation
 
 __all__ = [
     "PART_ROWS",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
     from partstream.lm.messages import ChatMessage
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["COUNT_SECONDS", "count_all", "counting_of", "estimate"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.configuration import Configuration, Resolved
     from partstream.hosts.vscode import wire
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import Stamp
     from partstream.upstreams.configuration import GatewayConfiguration
 

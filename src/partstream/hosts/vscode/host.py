@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.pages.policy import ContentPolicy
-    from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
 

@@ -26,7 +26,7 @@ from partstream.hosts.vscode.failures import (
     says_all,
 )
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.provider import LanguageModelChatInformation
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.tokens.sourced import CorrectsTokenCounts
 from partstream.user_code import logged_error, said_by
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
     from partstream.hosts.vscode import wire
-    from partstream.provider import LanguageModelChatProvider
+    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader, Stamp
 
 __all__ = ["MOST_MODELS", "NO_CONFIGURATION", "Generation", "HostedProvider"]

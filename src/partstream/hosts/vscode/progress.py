@@ -28,7 +28,7 @@ def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
 class StreamProgress:
     """A progress over one stream, for parts that keep the contract.
 
-    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.WaitingProgress`.
+    It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.WaitingProgress`.
 
     Args:
         stream: Takes the parts.

@@ -27,14 +27,14 @@ from partstream.lm.parts import (
     ThinkingPart,
     ToolCallPart,
 )
-from partstream.provider import WaitingProgress
+from partstream.lm.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.provider import DrainingProgress
+    from partstream.lm.provider import DrainingProgress
     from partstream.thinking_memory import CallersMemory
 
 __all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]

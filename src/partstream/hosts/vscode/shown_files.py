@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.kept_files import NotKeptError, described, is_file
 from partstream.lm.parts import DataPart, TextPart
-from partstream.provider import WaitingProgress
+from partstream.lm.provider import WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.kept_files import KeptFiles
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import DrainingProgress
+    from partstream.lm.provider import DrainingProgress
 
 __all__ = ["ShownFiles"]
 

@@ -13,7 +13,7 @@ from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.digest import short_digest
 from partstream.kept_answer import KeptAnswer
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
-from partstream.provider import WaitingProgress
+from partstream.lm.provider import WaitingProgress
 from partstream.tokens import CountSource, MessageCounter
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
 
 __all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage", "is_copilots_own"]

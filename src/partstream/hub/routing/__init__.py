@@ -32,9 +32,9 @@ from partstream.errors import (
 )
 from partstream.events import EventEmitter
 from partstream.hub.directory import Route
+from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.outputs import InboundRequest
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
-from partstream.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import current_answer
 from partstream.serving.models import ModelCatalogue
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from partstream.hub.directory import ModelRoute
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.outputs import Finish
-    from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel
 
@@ -375,7 +375,7 @@ _COSTS: Final = (
     "longContextCacheCost",
     "longContextCacheWriteCost",
 )
-"""The prices of :class:`partstream.provider.ModelFields`."""
+"""The prices of :class:`partstream.lm.provider.ModelFields`."""
 
 
 def is_routed(route: ModelRoute) -> bool:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.protocol import KeyKind
-    from partstream.provider import LanguageModelChatInformation
 
 
 # ---- context management ----

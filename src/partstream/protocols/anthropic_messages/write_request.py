@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, Turn
     from partstream.lm.messages import Tool
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.schemas import Schema
-    from partstream.provider import LanguageModelChatInformation
 
 
 # ---- input messages ----

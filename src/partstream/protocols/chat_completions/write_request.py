@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from partstream.conversation.spoken_turns import MergedTurn
     from partstream.conversation.turns import Piece, ResultContent, Turn
     from partstream.lm.messages import Tool
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
     from partstream.protocols.chat_completions.provider_state import CarriedMessage
     from partstream.protocols.known_servers import KnownServer
-    from partstream.provider import LanguageModelChatInformation
 
 
 # ---- messages ----

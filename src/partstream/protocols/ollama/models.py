@@ -14,8 +14,8 @@ from partstream.settings.row import Setting
 if TYPE_CHECKING:
     from partstream.conversation.capabilities import ModelCapabilities
     from partstream.conversation.settings import RequestSettings
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.provider import LanguageModelChatInformation
 
 
 # ---- settings ----

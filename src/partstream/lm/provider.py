@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.outputs import Finish
 
-__all__ = [
-    "DrainingProgress",
-    "FinishingProgress",
-    "LanguageModelChatCapabilities",
-    "LanguageModelChatInformation",
-    "LanguageModelChatProvider",
-    "ModelFields",
-    "Progress",
-    "WaitingProgress",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChatCapabilities:
