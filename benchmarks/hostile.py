@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.grids import Grid
 from benchmarks.targets import Target
-from partstream.outputs import CitationMode, StreamOptions
+from partstream.lm.outputs import CitationMode, StreamOptions
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import TruncatedStreamError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.protocol import SSE, MatchConfidence, Protocol, ResponseReaderSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import FastPath, StreamOptions, StreamOutput
+    from partstream.lm.outputs import FastPath, StreamOptions, StreamOutput
     from partstream.protocols.serve import WireEvent
 
 __all__ = ["PROTOCOLS", "TypelessStream"]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import ANSWER, judge, said_in_round
-from partstream.outputs import Finish
+from partstream.lm.outputs import Finish
 from partstream.testing.directives import parse_choices
 from partstream.testing.scripted import play
 from partstream.testing.served import endpoint_at, reply_identity

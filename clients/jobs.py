@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish
 from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.testing import ReceivedRequest
 
 __all__ = ["ANSWER", "PICTURE", "TOOLS", "Job", "Shown", "Words", "jobs_in", "judge", "said_in_round"]

@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.outputs import Finish
+from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS, endpoint_at, scenario_events

@@ -13,7 +13,7 @@ from hub_proof.books import await_rows, faults_of_rows
 from hub_proof.words import INPUT
 from partstream.hub.pricing import wide_bound
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 
 if TYPE_CHECKING:
     import random

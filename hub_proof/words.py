@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from partstream import LanguageModelChatInformation, LanguageModelChatProvider, TextPart
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.lm.provider import FinishingProgress
-from partstream.outputs import Finish, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.answering import run_until_cancelled
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.outputs import Finish
 from partstream.serving.demo_provider import DemoProvider
 
 if TYPE_CHECKING:

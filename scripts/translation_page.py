@@ -11,6 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from partstream.errors import UpstreamFailureError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -21,7 +22,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
 from unsupported import UNSUPPORTED, request_form, response_form
@@ -29,7 +29,7 @@ from unsupported import UNSUPPORTED, request_form, response_form
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol
     from unsupported import Feature, Unsupported
 

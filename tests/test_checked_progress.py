@@ -14,9 +14,9 @@ from partstream import CancellationTokenSource, ChatMessage, RequestOptions, Tex
 from partstream.checked_progress import CheckedProgress
 from partstream.contract import CheckMode, CodePlace, Violation
 from partstream.errors import ContractViolationError, LanguageModelError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import unchecked_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.outputs import Finish, Outcome
 from partstream.simple import chat_model
 
 TEXT = TextPart("text")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from partstream.codec.checks import as_kind
+from partstream.lm.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 
 KINDS = (

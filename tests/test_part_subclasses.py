@@ -8,8 +8,8 @@ from partstream.conversation.continuation import history_digest
 from partstream.conversation.normal_form import read_turns
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting.message_counter import MessageCounter
 from partstream.tokens.ledger.digests import message_digest

@@ -21,7 +21,7 @@ from partstream import (
     Unmapped,
     read_stream,
 )
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, sse, terminal
 

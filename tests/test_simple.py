@@ -19,8 +19,8 @@ from partstream import (
     connect,
 )
 from partstream.answer_functions import UnknownKeywordError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import ModelFields
-from partstream.outputs import Finish, Outcome
 from partstream.simple import chat_model, text_of, user_request
 
 ROOT = Path(__file__).parent.parent

@@ -25,8 +25,8 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.protocol import chunk_protocols
 from protocols.ai_sdk.wire import WRITERS, Chunk
 

@@ -7,8 +7,8 @@ import pytest
 
 from partstream import ChatMessage, InvalidArgumentError, LanguageModels, RequestOptions, chat_model
 from partstream.hosts.vscode.conversion import encode_response_part
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import ThinkingPart, unchecked_part
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.protocol import PROTOCOLS
 
 

@@ -25,7 +25,7 @@ from partstream import (
     read_stream,
     user_request,
 )
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.serving.app import app

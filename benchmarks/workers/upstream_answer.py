@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx2
 
 from benchmarks.streams import Event, text
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest

@@ -8,7 +8,7 @@ import httpx2
 from lines import serve
 
 from partstream import CitationMode, StreamOptions, TextPart, ThinkingPart, ToolCallPart, read_stream
-from partstream.outputs import Finish
+from partstream.lm.outputs import Finish
 
 
 async def read(wire: str, url: str, told: Any) -> None:

@@ -100,12 +100,9 @@ if TYPE_CHECKING:
     from partstream.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.conversation.capabilities import ContextEdit, ModelCapabilities, ThinkingForm
     from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
-    from partstream.error_text import ErrorMode
-    from partstream.log_level import LogLevel
-    from partstream.models.filters import ModelOverride, ModelSelection
-    from partstream.models.limits import LimitPolicy, LimitSettings
-    from partstream.outputs import (
+    from partstream.lm.outputs import (
         CitationMode,
+        ErrorMode,
         ExecutedCode,
         FileMode,
         Finish,
@@ -117,6 +114,9 @@ if TYPE_CHECKING:
         ThinkTags,
         Unmapped,
     )
+    from partstream.log_level import LogLevel
+    from partstream.models.filters import ModelOverride, ModelSelection
+    from partstream.models.limits import LimitPolicy, LimitSettings
     from partstream.protocols.protocol import (
         PROTOCOLS,
         Framing,
@@ -354,17 +354,17 @@ _LAZY = {
     "ModelSelection": "partstream.models.filters",
     "LimitPolicy": "partstream.models.limits",
     "LimitSettings": "partstream.models.limits",
-    "CitationMode": "partstream.outputs",
-    "ExecutedCode": "partstream.outputs",
-    "FileMode": "partstream.outputs",
-    "Finish": "partstream.outputs",
-    "Outcome": "partstream.outputs",
-    "PausingStream": "partstream.outputs",
-    "StreamOptions": "partstream.outputs",
-    "StreamOutput": "partstream.outputs",
-    "ThinkTags": "partstream.outputs",
-    "ThinkingMode": "partstream.outputs",
-    "Unmapped": "partstream.outputs",
+    "CitationMode": "partstream.lm.outputs",
+    "ExecutedCode": "partstream.lm.outputs",
+    "FileMode": "partstream.lm.outputs",
+    "Finish": "partstream.lm.outputs",
+    "Outcome": "partstream.lm.outputs",
+    "PausingStream": "partstream.lm.outputs",
+    "StreamOptions": "partstream.lm.outputs",
+    "StreamOutput": "partstream.lm.outputs",
+    "ThinkTags": "partstream.lm.outputs",
+    "ThinkingMode": "partstream.lm.outputs",
+    "Unmapped": "partstream.lm.outputs",
     "Framing": "partstream.protocols.protocol",
     "KeyKind": "partstream.protocols.protocol",
     "StreamReader": "partstream.protocols.reader",
@@ -389,7 +389,7 @@ _LAZY = {
     "Timeouts": "partstream.upstreams.connection_settings",
     "CredentialError": "partstream.upstreams.credentials",
     "CredentialSource": "partstream.upstreams.credentials",
-    "ErrorMode": "partstream.error_text",
+    "ErrorMode": "partstream.lm.outputs",
 }
 
 

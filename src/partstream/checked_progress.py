@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from partstream.codec.checks import as_kind
 from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
+from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.outputs import Finish
 from partstream.user_code import is_of_provider
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class CheckedProgress:
             TypeError: `finish` is not a `Finish`.
         """
         if not isinstance(finish, Finish):
-            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.outputs.Finish")
+            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.lm.outputs.Finish")
         if self._ended:
             return
         self.said_finish = finish

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.chunk_sources import as_chunk
-from partstream.error_text import ErrorMode, error_text
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import Finish, Outcome, ReportingStream, Unmapped
+from partstream.lm.outputs import ErrorMode, Finish, Outcome, ReportingStream, Unmapped, error_text
 from partstream.protocols.protocol import chunk_protocols
 from partstream.protocols.recognition import likeness, understood_nothing
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.chunk_sources import Chunk
+    from partstream.lm.outputs import ResponseStream, StreamOutput
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
-    from partstream.outputs import ResponseStream, StreamOutput
 
 __all__ = ["ChunkMapper", "MappingSettings", "StreamUsage"]
 

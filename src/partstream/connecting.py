@@ -15,9 +15,9 @@ from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, Requ
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
 from partstream.lm.messages import RequestOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.models.filters import ModelOverride, ModelSelection
-from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import AUTO
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters

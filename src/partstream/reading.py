@@ -6,15 +6,15 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 from partstream.codec.checks import Expectation, check, refuse
+from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol, ProtocolName
 
 __all__ = ["read_stream"]

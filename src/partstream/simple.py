@@ -23,6 +23,7 @@ from partstream.answering import run_until_cancelled
 from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.codec.checks import Expectation, check
 from partstream.lm.messages import RequestOptions, Role
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
 from partstream.lm.provider import (
     DrainingProgress,
@@ -31,7 +32,6 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.outputs import Finish
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
@@ -57,7 +57,7 @@ AnswerFunction: TypeAlias = (
     "Callable[[Sequence[ChatMessage], RequestOptions], AsyncIterator[str | ResponsePart | Finish]]"
 )
 """An async generator function that yields texts or parts as they come and, if it knows how the answer ended, a
-:class:`~partstream.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
+:class:`~partstream.lm.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
 returns."""
 
 _TOKENS: Final = Expectation(

@@ -15,9 +15,8 @@ from partstream.answering import run_until_cancelled
 from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
 from partstream.codec.checks import refuse
-from partstream.error_text import ErrorMode
+from partstream.lm.outputs import CitationMode, ErrorMode, FileMode, StreamOptions, ThinkingMode
 from partstream.lm.provider import FinishingProgress
-from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.thinking import open_response
 

@@ -36,8 +36,8 @@ from partstream.checked_progress import CheckedProgress
 from partstream.codec.json_codec import loads
 from partstream.contract import CheckMode
 from partstream.inner_activity import ACTIVITY_MIME_TYPE
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
-from partstream.outputs import Finish
 
 WAIT_SECONDS = 20
 """Nothing here takes long; whatever waits longer has failed."""

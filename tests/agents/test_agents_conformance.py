@@ -20,7 +20,7 @@ from partstream.agents import (
 from partstream.conformance import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
-from partstream.outputs import Finish, Outcome
+from partstream.lm.outputs import Finish, Outcome
 
 
 class OneStep:

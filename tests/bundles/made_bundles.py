@@ -17,8 +17,8 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.lm.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 
 BODY = b'data: {"choices": [{"delta": {"content": "Hel'
 REST = b'lo"}}]}\n\ndata: [DONE]\n\n'

@@ -42,7 +42,7 @@ from partstream.bundles.writing import write_bundle
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.pages.policy import Hashes
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer, write_question

@@ -12,9 +12,9 @@ import pytest
 from configuration.standing import PLACES, load_from
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import FileMode, Finish, StreamOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.log_level import LevelFilter, LogLevel
-from partstream.outputs import FileMode, Finish, StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream

@@ -15,8 +15,8 @@ from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.errors import LanguageModelError
 from partstream.events import EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
-from partstream.outputs import Finish, Outcome
 
 _NUMBERS = count(1)
 

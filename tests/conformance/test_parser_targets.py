@@ -19,7 +19,7 @@ from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.verdicts import Verdict
 from partstream.errors import CallerError
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}

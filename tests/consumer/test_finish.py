@@ -18,8 +18,8 @@ from partstream import (
     Usage,
 )
 from partstream.consumer import ToolFunction, run_tool_loop
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import FinishingProgress
-from partstream.outputs import Finish, Outcome
 from partstream.simple import chat_model
 
 STOP = FinishReason(UnifiedFinishReason.STOP, "done")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzzing.sources import Source, sources
-from partstream.outputs import CitationMode, StreamOptions, ThinkingMode
+from partstream.lm.outputs import CitationMode, StreamOptions, ThinkingMode
 from partstream.protocols.protocol import PROTOCOLS
 
 VALUES: tuple[Any, ...] = (

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any
 
 from fuzzing.damage import Stream
+from partstream.lm.outputs import Finish, StreamOutput
 from partstream.lm.parts import DataPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol, known_framings
 from partstream.protocols.reader import ReadStep, StreamReader, TappedReader
 

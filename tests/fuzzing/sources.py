@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import InboundRequest, Reply, StreamOutput
+from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.translation import write_answer

@@ -14,7 +14,7 @@ from fuzzing.properties import digest, faults_of
 from fuzzing.shrinking import shrink
 from partstream.codec.json_codec import FAST
 from partstream.codec.sse import JSONLinesDecoder
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import JSON_LINES, PROTOCOLS
 
 STREAMS = 60

@@ -13,9 +13,9 @@ from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
 from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.outputs import Finish, Outcome
 from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import ask
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SOURCE = """
 import asyncio
 from partstream.errors import UpstreamHTTPError
-from partstream.outputs import Finish, Outcome
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.lm.parts import Usage

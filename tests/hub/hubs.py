@@ -23,9 +23,9 @@ from partstream.hub.directory import (
 )
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.outputs import Finish, Outcome
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from partstream import ChatMessage
 from partstream.hub.directory import DOLLAR, ModelPrice
 from partstream.hub.pricing import ChargedPrice, cost_of_usage, taken_by
 from partstream.lm.messages import RequestOptions
+from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import Usage
-from partstream.outputs import InboundRequest, Outcome
 from partstream.serving.admission import EndedAnswer
 from partstream.serving.observation import AnswerObservation
 from partstream.tokens.ledger.rows import UsageRow

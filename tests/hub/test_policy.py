@@ -24,8 +24,8 @@ from partstream.hub.policy import (
 )
 from partstream.hub.store.values import LedgerRow
 from partstream.lm.messages import RequestOptions, Role
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.outputs import InboundRequest
 from partstream.serving.admission import AnswerRequest
 from partstream.serving.authentication import Caller
 from partstream.serving.clients import RequestClient

@@ -42,8 +42,8 @@ from partstream.hub.pricing import (
 )
 from partstream.hub.routing import routed_information
 from partstream.lm.messages import RequestOptions, Tool
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
-from partstream.outputs import InboundRequest
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
 from partstream.serving.models import CataloguedModel

@@ -17,8 +17,8 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.lm.outputs import StreamOptions
 from partstream.lm.parts import ResponsePart
-from partstream.outputs import StreamOptions
 
 MS = 1_000_000
 """Nanoseconds in a millisecond."""

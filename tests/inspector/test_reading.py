@@ -17,8 +17,8 @@ from partstream.bundles.forms import read_any
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.inspector.event_kinds import kind_of_event
 from partstream.inspector.reading import read_exchange
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome, Unmapped
 from recordings import FOLDER
 
 if TYPE_CHECKING:

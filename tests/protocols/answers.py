@@ -19,7 +19,7 @@ from partstream import (
     Usage,
 )
 from partstream.errors import UpstreamFailureError
-from partstream.outputs import Finish, InboundRequest, Outcome, StreamOutput
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, StreamOutput
 
 # Texts of what readers look at: closing marks, line ends, characters of many bytes.
 WORDS = st.text(alphabet=st.sampled_from("ab .!?…é😀\n\r\u2028"), min_size=1, max_size=6)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import ResponseReaderSpec
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from partstream.outputs import CitationMode, StreamOptions, ThinkingMode
+from partstream.lm.outputs import CitationMode, StreamOptions, ThinkingMode
 from protocols.openresponses.wire import Result
 
 ReadBytes = Callable[[Iterable[bytes], StreamOptions, str], Result]

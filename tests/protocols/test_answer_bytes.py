@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import FastPathWriter, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import FastPathWriter, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.server.replies import AnswerBytes
 

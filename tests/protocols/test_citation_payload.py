@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.outputs import CitationMode, StreamOptions
 from partstream.lm.parts import DataPart
-from partstream.outputs import CitationMode, StreamOptions
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.protocols.protocol import PROTOCOLS
 

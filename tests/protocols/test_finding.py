@@ -24,8 +24,8 @@ from partstream.codec.checks import InvalidArgumentError
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage
-from partstream.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recognition import LOOKED_AT, WireFinder
 from partstream.protocols.translation import frame_answer, write_answer

@@ -15,7 +15,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
 
 if TYPE_CHECKING:
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import RequestReaderSpec
 
 AGENTS = Path(__file__).parents[1] / "fixtures" / "agents"

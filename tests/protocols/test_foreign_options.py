@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.conversation.chat_request import ASKED_IN
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question

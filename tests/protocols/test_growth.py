@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from benchmarks.hostile import CASES, HostileCase, read
 
+from partstream.lm.outputs import CitationMode, StreamOptions, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import CitationMode, StreamOptions, Unmapped
 from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ToolCall
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done

@@ -12,8 +12,8 @@ import pytest
 from fuzzing.properties import in_words
 from partstream.codec.json_codec import FAST, MOST_LEVELS, nests_too_deeply
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
+from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import JSON_LINES, PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import (
+from partstream.lm.outputs import (
     CitationMode,
     FileMode,
     Finish,
@@ -27,6 +26,7 @@ from partstream.outputs import (
     ThinkingMode,
     Unmapped,
 )
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.anthropic_messages.read_response import EVENTS as MESSAGE_EVENTS
 from partstream.protocols.citations import CITATION_MIME_TYPE

@@ -18,8 +18,8 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import TextPart
-from partstream.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import (
     JSON_LINES,
     SSE,

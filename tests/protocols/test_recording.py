@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, event, sse, terminal
 from recordings import Recording, recordings

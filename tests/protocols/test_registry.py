@@ -10,7 +10,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import (
     DEFAULT_CHUNK_PROTOCOL,
     DEFAULT_PROTOCOL,

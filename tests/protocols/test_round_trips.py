@@ -14,7 +14,7 @@ from conversation.strategies import MESSAGES
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
+from partstream.lm.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.translation import (

@@ -22,7 +22,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import FailureKind, RefusedRequestError, ServedFailure, failure_of
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ResponseWriterSpec

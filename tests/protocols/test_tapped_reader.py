@@ -9,8 +9,8 @@ import pytest
 
 from partstream.codec.sse import SSEDecoder
 from partstream.errors import UpstreamConnectionError
+from partstream.lm.outputs import Finish, Outcome, StreamOutput
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.protocols.protocol import SSE
 from partstream.protocols.reader import DOCUMENT, END_OF_BYTES, FAILURE, ReadStep, StreamReader, TappedReader
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, StreamOptions, StreamOutput, ThinkingMode
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Outcome
 from partstream.serving.clients import ClientClass, RequestClient
 from partstream.serving.observation import AnswerObservation
 

@@ -11,8 +11,8 @@ import pytest
 
 from partstream import chat_model
 from partstream.lm.messages import ChatMessage
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Outcome
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.admission import Admitted, AnswerRequest, EndedAnswer, StopAnswer
 from partstream.serving.app import app

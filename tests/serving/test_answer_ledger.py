@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partstream import Usage
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.serving import answer_ledger
 from partstream.serving.answer_ledger import AnswerLedger, open_answer_ledger
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.text import visible
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.serving.answer_log import json_line, text_line
 from partstream.serving.clients import RequestClient
 

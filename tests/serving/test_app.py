@@ -10,8 +10,8 @@ import pytest
 
 from partstream import chat_model
 from partstream.codec.checks import InvalidArgumentError
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Outcome
 from partstream.serving.app import app
 from partstream.serving.authentication import Caller
 from partstream.serving.settings import ServingSettings

@@ -11,8 +11,8 @@ from partstream import chat_model
 from partstream.codec.json_codec import loads
 from partstream.contract.rules import RULES
 from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
-from partstream.outputs import Finish, Outcome
 from partstream.serving.app import app
 from serving.asgi import ask
 from serving.providers import Driven, silent

@@ -7,6 +7,7 @@ import pytest
 
 from partstream.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import (
     FinishReason,
     ResponsePart,
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.outputs import Finish
 from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
 
 PLACE = {

@@ -9,9 +9,9 @@ import pytest
 
 from openresponses_schema import validate_event
 from partstream.errors import UpstreamHTTPError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress
-from partstream.outputs import Finish, Outcome
 from partstream.serving.app import app
 from partstream.serving.settings import ServingSettings
 from partstream.upstreams.secret import Secret

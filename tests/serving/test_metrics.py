@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import Usage
-from partstream.outputs import Outcome
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
 from partstream.serving.metrics import ServingMetrics
 

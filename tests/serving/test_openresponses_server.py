@@ -13,6 +13,7 @@ import pytest
 from openresponses_schema import validate_event, validate_response
 from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -23,7 +24,6 @@ from partstream.lm.parts import (
     Usage,
     thinking_part,
 )
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses import PROTOCOL
 from partstream.protocols.translation import read_answer, read_document
 from partstream.serving.app import ServingApp, app

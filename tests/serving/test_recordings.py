@@ -13,8 +13,8 @@ import pytest
 
 import recordings
 from partstream.devtools.recorded_stream import read_recording
+from partstream.lm.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.translation import read_answer, read_document
 from partstream.serving.app import ServingApp, app
 from protocols.ai_sdk.streams import FOREIGN, OWN

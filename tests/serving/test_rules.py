@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from partstream import LanguageModelChatInformation, chat_model
-from partstream.outputs import Reply
+from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
 from partstream.serving.app import ServingApp

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import LanguageModelError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome
 from partstream.serving.app import ServingApp, app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings

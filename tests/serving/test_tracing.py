@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.serving.observation import AnswerObservation
 from partstream.serving.tracing import trace_starter
 

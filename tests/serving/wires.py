@@ -8,7 +8,7 @@ from typing import Any
 
 from partstream import ChatMessage
 from partstream.lm.messages import RequestOptions
-from partstream.outputs import Finish, InboundRequest, StreamOptions
+from partstream.lm.outputs import Finish, InboundRequest, StreamOptions
 from partstream.protocols.protocol import KeyKind, Protocol, loadable_protocols
 from partstream.protocols.translation import read_answer, read_document, write_question
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.gemini import PROTOCOL as GEMINI
 from partstream.protocols.gemini.serve import ARRAY
 from partstream.testing.cut_events import EventCutter

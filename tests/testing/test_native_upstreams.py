@@ -9,7 +9,7 @@ import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
 from partstream.errors import TruncatedStreamError
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.testing.faults import FAULTS

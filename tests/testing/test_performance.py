@@ -3,8 +3,8 @@
 import asyncio
 
 from partstream import GatewayConfiguration, GatewayProvider, connect
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 

@@ -5,7 +5,7 @@ import pytest
 from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Finish, InboundRequest
+from partstream.lm.outputs import Finish, InboundRequest
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_calls, check_request, check_signatures
 from partstream.testing.scripted import play

@@ -17,8 +17,8 @@ from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolF
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
 from partstream.lm.messages import ChatMessage
+from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import USAGE_MIME_TYPE
-from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play

@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, Usage
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.testing.token_rule import (
     IMAGE_TOKENS,
     AnswerTokens,

@@ -30,7 +30,7 @@ from unsupported.common import (
 )
 
 if TYPE_CHECKING:
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

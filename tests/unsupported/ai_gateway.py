@@ -24,7 +24,7 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

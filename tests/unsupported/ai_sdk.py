@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.outputs import CitationMode, Outcome, StreamOptions
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     Usage,
     is_mark,
 )
-from partstream.outputs import CitationMode, Outcome, StreamOptions
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.errors import NO_REASON
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL

@@ -54,8 +54,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

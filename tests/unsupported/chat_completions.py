@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.texts import joined_texts
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.outputs import Outcome
 from partstream.protocols.chat_completions.models import Quirks
 from partstream.protocols.chat_completions.read_response import read_usage
 from partstream.protocols.chat_completions.serve import (
@@ -57,8 +57,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

@@ -30,16 +30,16 @@ from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, Role, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
-from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
-    from partstream.outputs import StreamOutput
 
 __all__ = [
     "ANSWERS",
@@ -102,7 +102,7 @@ class ErrorForm:
 
 @dataclass(frozen=True, slots=True)
 class ResponseForm:
-    """An answer as a value that can be compared; the fields are those of :class:`partstream.outputs.Finish`.
+    """An answer as a value that can be compared; the fields are those of :class:`partstream.lm.outputs.Finish`.
 
     Attributes:
         parts: The parts; no two texts, and no two pieces of one thought, follow each other.
@@ -172,7 +172,7 @@ _Outputs: TypeAlias = "Iterable[StreamOutput]"
 
 
 def response_form(outputs: _Outputs, features: Sequence[ResponseFeature] = ()) -> ResponseForm:
-    """The form of an answer without these features; :class:`partstream.outputs.Unmapped` outputs are left out.
+    """The form of an answer without these features; :class:`partstream.lm.outputs.Unmapped` outputs are left out.
 
     Raises:
         ValueError: The outputs do not end with their only Finish.

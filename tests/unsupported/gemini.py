@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.outputs import Outcome
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
@@ -45,8 +45,8 @@ from unsupported.common import (
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

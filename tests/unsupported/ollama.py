@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import joined_texts
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Outcome
 from partstream.protocols.ollama.models import NUM_CTX, read_options
 from partstream.protocols.ollama.serve import is_picture, read_think
 from partstream.protocols.ollama.write_request import words_for
@@ -41,8 +41,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

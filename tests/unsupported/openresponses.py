@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Outcome
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
@@ -34,8 +34,8 @@ from unsupported.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = ["UNSUPPORTED"]
 

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
-from partstream.outputs import Finish, Outcome
 from partstream.upstreams.costs import cost_of
 
 MILLION = 1_000_000

@@ -18,8 +18,8 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
 from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions, StreamOutput
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.serve import WireEvent, WireRequest

@@ -23,7 +23,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish, StreamOutput
+from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstreams import RetryPolicy, Timeouts
 from partstream.upstreams.exchange import UpstreamRequest

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from listening import deliver, listening
+from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
-from partstream.outputs import FileMode, StreamOptions
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstreams import Timeouts
 from partstream.upstreams.linked_files import FetchLimits, LinkedFiles, is_public

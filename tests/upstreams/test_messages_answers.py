@@ -15,9 +15,9 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.loopback.connection import LoopbackRequest
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.protocols.anthropic_messages.endpoint import resume
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.protocol import PROTOCOLS

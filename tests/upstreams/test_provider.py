@@ -27,7 +27,7 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
-from partstream.outputs import StreamOptions, ThinkingMode
+from partstream.lm.outputs import StreamOptions, ThinkingMode
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret

@@ -13,7 +13,7 @@ from partstream.bundles.writing import write_bundle
 from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.current import capturing
-from partstream.outputs import Finish
+from partstream.lm.outputs import Finish
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import Timeouts
 from partstream.upstreams.recorded import recorded_outputs

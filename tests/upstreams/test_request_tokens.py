@@ -8,9 +8,9 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import loads
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
-from partstream.outputs import Finish, Outcome
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import Ledger, open_ledger

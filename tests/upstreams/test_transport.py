@@ -23,8 +23,8 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.protocols.serve import WireRequest

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart
-from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence

@@ -42,6 +42,7 @@ from partstream.inner_activity import (
 )
 from partstream.kept_files import is_file
 from partstream.lm.messages import Tool
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -54,7 +55,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger.rows import UsageRow
 

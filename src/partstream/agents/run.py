@@ -44,9 +44,9 @@ from partstream.errors import LanguageModelError
 from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.outputs import Finish, Outcome
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.simple import text_of, user_request
 

@@ -11,7 +11,7 @@ from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedRequest
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.protocol import Protocol
 
 __all__ = ["asked_of", "tools_asked"]

@@ -30,8 +30,8 @@ from partstream.bundles.exchange import (
 from partstream.bundles.json_fields import read_object
 from partstream.codec.json_codec import dumps, find_non_json, shorten
 from partstream.errors import UnexpectedValueError
+from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import part_json, part_of_json
-from partstream.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ _SHOWN: Final[Mapping[str, type[Choice]]] = {
     "think_tags": ThinkTags,
     "executed_code": ExecutedCode,
 }
-"""The fields of :class:`partstream.outputs.StreamOptions` that say what a host shows, and their values."""
+"""The fields of :class:`partstream.lm.outputs.StreamOptions` that say what a host shows, and their values."""
 
 
 # ---- an exchange ----

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import StreamOptions
 
 __all__ = [
     "Bundle",

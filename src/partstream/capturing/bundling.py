@@ -27,7 +27,7 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.capturing.entries import PART
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

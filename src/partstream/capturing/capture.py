@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedError
     from partstream.capturing.entries import Entry
     from partstream.capturing.exchange_capture import KeptRequest
+    from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import StreamOptions
 
 __all__ = ["AnswerCapture", "CaptureOwner"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from partstream.codec.redaction import Redactor
-    from partstream.outputs import StreamOptions
+    from partstream.lm.outputs import StreamOptions
 
 __all__ = ["ExchangeCapture", "KeptEnd", "KeptHead", "KeptRequest", "recorded_error"]
 

@@ -19,9 +19,9 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.codec.system import CACHE
 from partstream.lm.messages import ChatMessage
+from partstream.lm.outputs import ThinkingMode
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.log_level import LogLevel
-from partstream.outputs import ThinkingMode
 from partstream.upstreams import Timeouts
 
 if TYPE_CHECKING:

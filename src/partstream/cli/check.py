@@ -25,7 +25,7 @@ from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, pr
 from partstream.codec.text import visible
 from partstream.contract import RULES, Rule
 from partstream.devtools.recorded_stream import RecordingError
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

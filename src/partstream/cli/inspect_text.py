@@ -14,7 +14,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.inspector.answer_view import UNKNOWN
 from partstream.inspector.view import view_of
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

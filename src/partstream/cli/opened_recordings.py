@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
-    from partstream.outputs import StreamOptions, StreamOutput
+    from partstream.lm.outputs import StreamOptions, StreamOutput
 
 __all__ = ["PACE", "OpenedRecordings", "Recording", "chosen_exchange", "notice", "open_recordings", "spare_recordings"]
 

@@ -10,14 +10,14 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.devtools.recorded_stream import RecordingError
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from partstream.outputs import Finish
+    from partstream.lm.outputs import Finish
 
 __all__ = ["UnreadableRecordingError", "exit_code_of", "protocol_option", "read_file"]
 

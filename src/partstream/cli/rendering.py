@@ -15,6 +15,7 @@ from partstream.cli.console import make_console
 from partstream.cli.wrapping import WordWrap
 from partstream.codec.json_codec import loads
 from partstream.codec.text import visible
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     USAGE_MIME_TYPE,
@@ -24,12 +25,11 @@ from partstream.lm.parts import (
     ToolCallPart,
     Usage,
 )
-from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
 
 __all__ = ["StreamRenderer", "read_usage", "usage_line"]
 

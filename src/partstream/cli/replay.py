@@ -27,14 +27,14 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, part_json
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import Usage
-    from partstream.outputs import StreamOutput
 
 __all__ = ["command"]
 

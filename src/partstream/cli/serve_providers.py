@@ -73,7 +73,7 @@ class ServedProviders:
             UnusableConfigurationError: A setting is invalid.
         """
         from partstream.cli.upstream_options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
-        from partstream.error_text import ErrorMode  # noqa: PLC0415 - comes with it
+        from partstream.lm.outputs import ErrorMode  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 

@@ -18,7 +18,7 @@ from partstream.cli.upstream_options import check_variable
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.stop_signals import stopped_by_signals
 from partstream.testing import Outcome, ReplayUpstream

@@ -17,9 +17,9 @@ from partstream.upstreams import GatewayProvider, RetryPolicy
 
 if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.models.filters import ModelSelection
-    from partstream.outputs import Finish
     from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["MOST_TOKENS", "ask_model"]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from partstream.conformance.moves import Move
     from partstream.lm.messages import Tool
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.outputs import Finish
     from partstream.testing.upstream import ReplayUpstream
 
 __all__ = ["Request", "TimeLimits", "drive", "upstream_replies"]

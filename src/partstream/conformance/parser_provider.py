@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.answer_streams import answer_stream
 from partstream.errors import CallerError
+from partstream.lm.outputs import Finish
 from partstream.lm.provider import (
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

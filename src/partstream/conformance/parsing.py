@@ -14,8 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from partstream.errors import LanguageModelError
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage, unchecked_part
-from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.contract import RULES, Level
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
-from partstream.outputs import Finish
+from partstream.lm.outputs import Finish
 from partstream.upstreams.recorded import recorded_outputs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.parsing import ParserFailedError
+from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.conformance.moves import Move
     from partstream.conformance.scripts import Script
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.outputs import Finish
+    from partstream.lm.outputs import Finish
 
 __all__ = ["TRANSCRIPT_VERSION", "Answer", "Recorded", "Transcript", "TranscriptEventKind", "UpstreamReply"]
 

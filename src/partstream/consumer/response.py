@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.consumer.running_request import RunningRequest
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
-    from partstream.outputs import Finish
 
 __all__ = ["LanguageModelChatResponse"]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from partstream.consumer.settings import ConsumerSettings
     from partstream.contract.checker import Violation
     from partstream.events import Disposable
+    from partstream.lm.outputs import Finish
     from partstream.lm.provider import Progress
-    from partstream.outputs import Finish
 
 __all__ = ["RunningRequest", "as_language_model_error"]
 

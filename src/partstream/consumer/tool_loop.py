@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.consumer.language_model_chat import LanguageModelChat
     from partstream.consumer.plain_requests import Prompt
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import Finish
 
 __all__ = ["DEFAULT_MAX_ROUNDS", "run_tool_loop", "stream_tool_loop"]
 

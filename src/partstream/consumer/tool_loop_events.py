@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import DataPart, ResponsePart, ToolCallPart, ToolResultPart
-    from partstream.outputs import Finish
 
 __all__ = [
     "LoopFinished",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, dumps, loads
 from partstream.errors import PartstreamError
-from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import (
     JSON_LINES,
     LENIENT_SSE,
@@ -34,7 +34,7 @@ from partstream.protocols.recognition import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Framing, Protocol
 
 

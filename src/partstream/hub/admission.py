@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.hub.reservations import Reservation
     from partstream.hub.store.values import Window
     from partstream.lm.messages import ChatMessage
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.serving.admission import AnswerRequest, EndedAnswer, Reported
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel

@@ -17,8 +17,8 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.hub.amounts import Need, nanodollars
 from partstream.hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 from partstream.kept_answer import thinking_text
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
-from partstream.outputs import Outcome
 from partstream.serving.admission import StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.counting.count import CountSource
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.reservations import Reservation
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
     from partstream.serving.admission import EndedAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.tokens.counting.counters import Counters

@@ -17,8 +17,8 @@ from partstream.answering import run_until_cancelled
 from partstream.cancellation import CancellationTokenSource
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
+from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
-from partstream.outputs import Finish
 from partstream.provider_files import SourceLoader
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchang
 from partstream.inspector.reported import as_reported, differs
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from partstream.inspector.reading import ReadEvent
     from partstream.inspector.view_shapes import EventKind, PartKind
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
 
 __all__ = ["changed_the_answer", "kind_of_event", "kind_of_part", "said_by", "shortened", "text_of_part"]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ResponseView,
         UsageView,
     )
-    from partstream.outputs import Finish
+    from partstream.lm.outputs import Finish
 
 __all__ = ["error_shown", "finish_reason_shown", "raised", "request_shown", "response_shown", "usage_shown"]
 

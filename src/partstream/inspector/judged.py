@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.contract.hints import RULE_HINTS
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from partstream.codec.json_codec import JSONDecodeError, loads_event, nests_too_
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
-from partstream.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError, UpstreamError
     from partstream.inspector.view_shapes import FramingName
+    from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import StreamOutput
     from partstream.protocols.protocol import Framing, Protocol
 
 __all__ = ["CompletedPart", "ReadAnswer", "ReadEvent", "read_exchange"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partstream.inspector.reading import CompletedPart
+from partstream.lm.outputs import FileMode, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import FileMode, ThinkingMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

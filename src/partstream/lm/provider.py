@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.events import Event
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import Finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class FinishingProgress(Progress, Protocol):
         one answer, the last call counts.
 
         Raises:
-            TypeError: `finish` is not a :class:`~partstream.outputs.Finish`.
+            TypeError: `finish` is not a :class:`~partstream.lm.outputs.Finish`.
         """
         ...
 

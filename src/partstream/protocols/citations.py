@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.media import URI_LIST
+from partstream.lm.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart
-from partstream.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # ---- citations ----
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
-"""The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
+"""The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""
 
 _LINKED_SCHEMES: Final = frozenset({"http", "https"})
 _RECENT: Final = 4096
@@ -36,8 +36,8 @@ class Citation(NamedTuple):
     Attributes:
         url: Its address as it came, or None for what has none, such as a file.
         title: What to call it, or None.
-        name: What an :class:`partstream.outputs.Unmapped` calls it where it cannot be shown.
-        data: The protocol's own object, for an :class:`partstream.outputs.Unmapped`.
+        name: What an :class:`partstream.lm.outputs.Unmapped` calls it where it cannot be shown.
+        data: The protocol's own object, for an :class:`partstream.lm.outputs.Unmapped`.
         source_id: The protocol's identifier of the source, or None.
         filename: The name of a source that is a file, or None.
         media_type: The media type of a source that is a document, or None.

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
+    from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.known_servers import KnownServer
     from partstream.settings.row import Setting
 
@@ -290,7 +290,7 @@ class RequestWriterSpec:
         leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
             names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
         resume: The request that goes on with a paused answer, given the request that asked for it and what
-            :attr:`partstream.outputs.PausingStream.paused` holds; None where no server pauses.
+            :attr:`partstream.lm.outputs.PausingStream.paused` holds; None where no server pauses.
         count: Where its servers count a request, or None.
         empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
             shows thereby that the endpoint is there. None where no server is asked in this way.

@@ -25,15 +25,15 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.errors import AdapterUsageError, TruncatedStreamError
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
-from partstream.outputs import Outcome
 from partstream.protocols.citations import RecentText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import FastPath, StreamOutput
+    from partstream.lm.outputs import FastPath, StreamOutput
 
 
 # ---- life ----
@@ -51,7 +51,7 @@ class LifecycleState(Enum):
     ANSWERED = auto()
     """The answer is whole, and another one may follow: only the end of the stream is the end."""
     FINISHED = auto()
-    """The :class:`partstream.outputs.Finish` is out."""
+    """The :class:`partstream.lm.outputs.Finish` is out."""
     ENDED = auto()
     """Nobody may feed anything more."""
 
@@ -80,7 +80,7 @@ class Action(Enum):
     HANDLE = auto()
     IGNORE = auto()
     COUNT = auto()
-    """It comes out as :class:`partstream.outputs.Unmapped`."""
+    """It comes out as :class:`partstream.lm.outputs.Unmapped`."""
 
 
 class Transition(NamedTuple):
@@ -161,7 +161,7 @@ def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | Non
 
 
 class Adapter(ABC):
-    """One answer; see :class:`partstream.outputs.ResponseStream`.
+    """One answer; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: The short way, or None.
@@ -174,7 +174,7 @@ class Adapter(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether the :class:`partstream.outputs.Finish` is out."""
+        """Whether the :class:`partstream.lm.outputs.Finish` is out."""
         return self._state in _OVER
 
     @property
@@ -464,7 +464,7 @@ def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
     """What providers say that they took out of the conversation: a phrase for each edit.
 
     Args:
-        provider_metadata: As in :attr:`partstream.outputs.Finish.provider_metadata`.
+        provider_metadata: As in :attr:`partstream.lm.outputs.Finish.provider_metadata`.
     """
     phrases = []
     for about in provider_metadata.values():

@@ -26,7 +26,7 @@ from partstream.codec.json_codec import (
 )
 from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
-from partstream.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
+from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking import open_response
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import LanguageModelError
-    from partstream.outputs import FastPath, ResponseStream, StreamOutput
+    from partstream.lm.outputs import FastPath, ResponseStream, StreamOutput
     from partstream.protocols.protocol import EndMark, Framing, ProtocolName
     from partstream.protocols.protocol import Protocol as WireProtocol
 
@@ -49,8 +49,8 @@ _AT_ONCE: Final = 256 * 1024
 
 
 class StreamReader:
-    """Reads one response, from its bytes to parts, :class:`partstream.outputs.Unmapped` and one
-    :class:`partstream.outputs.Finish`.
+    """Reads one response, from its bytes to parts, :class:`partstream.lm.outputs.Unmapped` and one
+    :class:`partstream.lm.outputs.Finish`.
 
     Args:
         protocol: What the bytes are, or its name; by default, the first events show it.
@@ -153,7 +153,7 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the :class:`partstream.outputs.Finish` is out; the connection may be closed then."""
+        """Whether the :class:`partstream.lm.outputs.Finish` is out; the connection may be closed then."""
         return self._stream.finished
 
     @property

@@ -21,7 +21,7 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
-from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import (
     JSON_LINES,
     LENIENT_SSE,

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.protocols.failures import plain_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.outputs import InboundRequest, Reply, ResponseWriter
+    from partstream.lm.outputs import InboundRequest, Reply, ResponseWriter
     from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 
 

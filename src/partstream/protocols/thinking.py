@@ -10,15 +10,15 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
     from partstream.lm.parts import Usage
-    from partstream.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
     from partstream.protocols.protocol import ResponseReaderSpec
 
 
@@ -218,7 +218,7 @@ class ThinkingAsText:
 
     @property
     def finished(self) -> bool:
-        """Whether the :class:`partstream.outputs.Finish` is out."""
+        """Whether the :class:`partstream.lm.outputs.Finish` is out."""
         return self._stream.finished
 
     @property

@@ -1,7 +1,7 @@
 """Translates requests and answers from one wire into another, sans-IO.
 
 Any two protocols with the corners it takes translate into each other, through the values in the middle:
-:class:`partstream.outputs.Asked` and the outputs of an answer. docs/translation.md says for every pair what is lost on
+:class:`partstream.lm.outputs.Asked` and the outputs of an answer. docs/translation.md says for every pair what is lost on
 the way; tests/unsupported has the table of each protocol.
 """
 
@@ -13,13 +13,13 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import CallerError
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.outputs import InboundRequest, Reply, StreamOutput
+    from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, Type
 from partstream.chunk_sources import as_chunk, chunks_of
 from partstream.codec.checks import described, refuse
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
 from partstream.protocols.thinking import open_response
@@ -38,8 +38,8 @@ from partstream.runtime.client_failures import failure_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol, ProtocolName
 
 
@@ -60,7 +60,7 @@ def from_events(
     *,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
 ) -> ClientParts:
-    """The parts of an answer as they come, and a :class:`~partstream.outputs.Finish` last, which holds the tokens.
+    """The parts of an answer as they come, and a :class:`~partstream.lm.outputs.Finish` last, which holds the tokens.
 
     `async for` reads them; `for` does too where the events are those of a synchronous client. The stream of the client
     is closed when the answer is over, and when the iteration is closed.

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
+from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.protocols.serve import StoredAnswer
 from partstream.serving.failures import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
     from partstream.protocols.failures import ServedFailure
     from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
     from partstream.serving.settings import ServingSettings

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart, Usage
-    from partstream.outputs import InboundRequest
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.models import CataloguedModel

@@ -27,8 +27,8 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
 from partstream.serving.progress import ReplyProgress
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
     from partstream.contract.checker import Violation
     from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import InboundRequest
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.serving.admission import Reported, StopAnswer
     from partstream.serving.current_answer import CurrentAnswer

@@ -17,7 +17,7 @@ from partstream.cancellation import CancellationToken
 from partstream.conversation.chat_request import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.kept_answer import KeptAnswer
-from partstream.outputs import Reply
+from partstream.lm.outputs import Reply
 from partstream.server.replies import BufferedReplySink, DocumentReply, Head, KeepAlive, StreamReply
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import ProviderCall
@@ -31,7 +31,7 @@ from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
     from partstream.serving.admission import Permit

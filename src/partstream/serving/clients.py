@@ -18,7 +18,7 @@ from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
 
 __all__ = ["KNOWN_CLIENTS", "AnswerKind", "ClientClass", "KnownClient", "RequestClient", "client_of"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.outputs import InboundRequest
     from partstream.serving.models import CataloguedModel
 
 __all__ = ["COUNT_SECONDS", "RequestCounter", "counted_request", "counted_usage"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
 from partstream.lm.messages import Role, ToolMode
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.lm.provider import (
     DrainingProgress,
@@ -22,7 +23,6 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.outputs import Finish, Outcome
 from partstream.simple import user_request
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from partstream.serving.clients import RequestClient
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from partstream.lm.outputs import Outcome
     from partstream.lm.parts import FinishReason, Usage
-    from partstream.outputs import Outcome
 
 __all__ = ["AnswerObservation", "AnswerTrace", "StartTrace"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.capturing.capture import AnswerCapture
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import Finish
     from partstream.server.replies import ReplySink, ReplyWriter
 
 __all__ = ["ReplyProgress"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import InboundRequest, Reply
+    from partstream.lm.outputs import InboundRequest, Reply
     from partstream.protocols.serve import WireRequest
     from partstream.serving.endpoints import Endpoint
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from partstream.bundles.forms import form_of, read_any
 from partstream.codec.json_codec import dumps
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError, InvalidRequestError
-from partstream.outputs import Reply
+from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import JSON_LINES
 from partstream.testing.asked import user_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from partstream.bundles.exchange import RecordedExchange
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import WireRequest
     from partstream.serving.endpoints import Endpoint
     from partstream.testing.prompt_cache import PromptCache

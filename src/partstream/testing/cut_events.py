@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
-from partstream.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.protocol import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Send

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.lm.messages import ChatMessage
-    from partstream.outputs import InboundRequest
+    from partstream.lm.outputs import InboundRequest
     from partstream.testing.vendors.vendor import ThoughtfulCall
 
 __all__ = ["check_calls", "check_request", "check_signatures", "check_signed_state"]

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFailureError
+from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.outputs import Finish, InboundRequest, Outcome
 from partstream.serving.models import CataloguedModel, served_model
 from partstream.testing.replaying import CURRENT, noting_bugs
 from partstream.testing.scripted import MODELS, ScriptedProvider

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.errors import CallerError, UpstreamFailureError
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome
 from partstream.testing.asked import new_images, rounds_of_calls, tool_outputs, user_text
 from partstream.testing.directives import AskedCall, read_calls, whole_number
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.lm.messages import Tool
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import InboundRequest
     from partstream.testing.asked import ToolOutput
 
 __all__ = ["DEFAULT_LONG_PIECES", "SCENARIOS", "Scenario", "UnknownScenarioError", "find_scenario"]

@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
+from partstream.lm.outputs import Finish, InboundRequest
 from partstream.lm.parts import ToolCallPart, usage_part
 from partstream.lm.provider import (
     DrainingProgress,
@@ -20,7 +21,6 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.outputs import Finish, InboundRequest
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_pace, read_scenario
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.outputs import Reply
+from partstream.lm.outputs import Reply
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.protocols.serve import fits_path, literal_size
 from partstream.serving.endpoints import Endpoint, endpoints_of

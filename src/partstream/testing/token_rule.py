@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.lm.messages import ChatMessage, Tool
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.outputs import InboundRequest
 
 __all__ = [
     "IMAGE_TOKENS",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from partstream.asgi import Application
     from partstream.bundles.exchange import RecordedExchange
     from partstream.events import Event
+    from partstream.lm.outputs import InboundRequest
     from partstream.loopback.connection import LoopbackLimits
-    from partstream.outputs import InboundRequest
 
 __all__ = ["ReceivedRequest", "ReplayUpstream", "ScriptedReply", "ServedExchange"]
 

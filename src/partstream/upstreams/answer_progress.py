@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from partstream.codec.checks import as_kind
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.outputs import Finish, Outcome
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError

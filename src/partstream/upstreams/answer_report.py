@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.continuation import history_digest
 from partstream.errors import EmptyAnswerError
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome, Unmapped
 
 if TYPE_CHECKING:
     from partstream.conversation.answer import ResponseState
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 

@@ -10,10 +10,9 @@ from partstream.capturing.mode import CaptureMode
 from partstream.codec.redaction import HiddenValues, NotPickled
 from partstream.conversation.digest import short_digest
 from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
-from partstream.error_text import ErrorMode
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, ErrorMode, StreamOptions
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, StreamOptions
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, hidden_url, holder_of, is_left_out, secrets_held, set_field

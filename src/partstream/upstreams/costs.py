@@ -11,9 +11,9 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import Usage
     from partstream.models.records import Pricing
-    from partstream.outputs import Finish
 
 __all__ = ["cost_of"]
 

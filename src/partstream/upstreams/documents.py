@@ -13,14 +13,14 @@ import httpx2
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
 from partstream.errors import EventTooLargeError
-from partstream.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.redacted_outputs import redacted_error
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor
     from partstream.errors import UpstreamError
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.deadlines import Deadlines
     from partstream.upstreams.exchange import UpstreamRequest

@@ -11,7 +11,7 @@ from partstream.protocols.reader import StreamReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import PausingStream, StreamOptions
+    from partstream.lm.outputs import PausingStream, StreamOptions
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.reader import Tap

@@ -19,8 +19,8 @@ from partstream._version import __version__
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import PartstreamError
+from partstream.lm.outputs import FileMode
 from partstream.lm.parts import DataPart
-from partstream.outputs import FileMode
 from partstream.protocols.citations import linked_file
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.client import make_client
@@ -79,7 +79,7 @@ class _Target:
 
 
 def is_linked(part: DataPart) -> bool:
-    """Whether a part is the address of a file, see :attr:`partstream.outputs.FileMode.FETCH`."""
+    """Whether a part is the address of a file, see :attr:`partstream.lm.outputs.FileMode.FETCH`."""
     return part.mime_type == URI_LIST
 
 

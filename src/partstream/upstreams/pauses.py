@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from partstream.outputs import PausingStream, StreamOutput
+    from partstream.lm.outputs import PausingStream, StreamOutput
     from partstream.protocols.serve import WireRequest
     from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.transport import Transport

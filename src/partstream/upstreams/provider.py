@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from partstream.answering import run_until_cancelled
 from partstream.capturing.current import current_capture
 from partstream.capturing.mode import CaptureMode
-from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.events import EventEmitter
+from partstream.lm.outputs import ErrorMode, error_text
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.log_level import logging_from
 from partstream.tokens.accounting import TokenAccounting

@@ -19,7 +19,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.reader import StreamReader
 from partstream.upstreams.http_errors import content_type_error, http_error
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.bundles.content import Content
     from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.errors import LanguageModelError
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from partstream.errors import LanguageModelError
-from partstream.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.codec.redaction import Redactor
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
 
 __all__ = ["redacted_error", "redacted_outputs"]
 

@@ -14,8 +14,8 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
+from partstream.lm.outputs import FileMode, Finish
 from partstream.lm.parts import DataPart
-from partstream.outputs import FileMode, Finish
 from partstream.protocols.errors import Overflow, says_nothing
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import PROTOCOLS, asking

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from partstream.errors import UpstreamError
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import DataPart, Usage
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.records import Pricing
-    from partstream.outputs import Finish
     from partstream.protocols.errors import Overflow
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import RequestEstimate, TokenAccounting

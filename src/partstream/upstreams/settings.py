@@ -11,10 +11,17 @@ from urllib.parse import urlsplit
 from partstream.capturing.mode import CaptureMode
 from partstream.codec.json_codec import is_json
 from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
-from partstream.error_text import ErrorMode
+from partstream.lm.outputs import (
+    GATEWAY_CALL_ID_PREFIX,
+    CitationMode,
+    ErrorMode,
+    ExecutedCode,
+    FileMode,
+    ThinkingMode,
+    ThinkTags,
+)
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags
 from partstream.protocols.protocol import (
     AUTO,
     BUILT_IN_PROTOCOLS,

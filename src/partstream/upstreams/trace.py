@@ -11,15 +11,15 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.redaction import Redactor
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.log_level import TRACE, is_traced
-from partstream.outputs import Finish, Unmapped
 from partstream.protocols.reader import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.reader import ReadStep
 
 __all__ = ["AttemptTrace", "open_trace"]

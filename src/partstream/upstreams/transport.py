@@ -25,7 +25,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
-from partstream.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import OutboundHTTPRequest
@@ -37,7 +37,7 @@ from partstream.upstreams.trace import open_trace
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts

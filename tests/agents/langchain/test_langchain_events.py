@@ -12,8 +12,8 @@ from partstream.agents.adapter import ApprovalAsked, Decision, ExternalCalls, Ha
 from partstream.agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
 from partstream.agents.langchain.messages import finish_reason_of
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import Finish, Outcome, Unmapped
 
 MODEL = {"langgraph_node": "model"}
 

@@ -13,7 +13,7 @@ from scenarios import Answer, Chat
 from partstream.agents import as_model
 from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelError
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from partstream.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
 

@@ -9,8 +9,8 @@ from partstream import TextPart, ThinkingPart
 from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
 from partstream.agents.pydantic_ai import EventReader
 from partstream.errors import TruncatedStreamError
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.outputs import Finish, Outcome, Unmapped
 
 
 def text(content: str) -> Any:

@@ -6,7 +6,7 @@ from partstream.errors import TruncatedStreamError, UpstreamFailureError, Upstre
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.hosts.vscode.validation import check
-from partstream.outputs import Finish, Outcome
+from partstream.lm.outputs import Finish, Outcome
 
 BUSY = UpstreamFailureError("busy", provider_code="overloaded")
 CUT_OFF = TruncatedStreamError("created")

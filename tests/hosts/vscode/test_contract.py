@@ -206,7 +206,7 @@ def test_a_provider_that_was_mended_begins_anew(write):
 def test_the_last_20_answers_are_kept_with_how_they_ended_and_none_of_their_words(write):
     path = write("""
         from partstream.errors import UpstreamHTTPError
-        from partstream.outputs import Finish, Outcome
+        from partstream.lm.outputs import Finish, Outcome
         from partstream.lm.parts import FinishReason, UnifiedFinishReason
 
         @chat_model(name="M")

@@ -17,8 +17,8 @@ from partstream.hosts.vscode.conversion import (
     encode_response_part,
 )
 from partstream.hosts.vscode.validation import InvalidParamsError, check
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, unchecked_part
-from partstream.outputs import Finish, Outcome
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
 TEXTS = st.builds(TextPart, st.text(max_size=9))

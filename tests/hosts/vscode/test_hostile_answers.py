@@ -30,7 +30,7 @@ CHAOS = """
     import math, time
     from dataclasses import replace
     from partstream import DataPart, LanguageModelChatInformation, ThinkingPart, ToolCallPart
-    from partstream.outputs import Finish, Outcome
+    from partstream.lm.outputs import Finish, Outcome
     from partstream.lm.parts import Usage
 
     class Panic(BaseException):

@@ -539,7 +539,7 @@ def test_an_address_that_is_none_is_named_in_its_group(base_url: str):
 @pytest.mark.parametrize("value", ["float('inf')", "object()", "[1, float('nan')]", "'stop'"])
 def test_facts_of_the_wrong_type_about_the_end_of_an_answer_are_unknown(write: Write, value: str):
     path = write(f"""
-        from partstream.outputs import Finish, Outcome
+        from partstream.lm.outputs import Finish, Outcome
 
         class Own(Base):
             async def provide_language_model_chat_response(self, model, messages, options, progress, token):

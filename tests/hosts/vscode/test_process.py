@@ -212,7 +212,7 @@ def test_a_usage_of_the_providers_own_is_the_only_one(write):
 
 
 ENDING = """
-from partstream.outputs import Finish, Outcome
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, usage_part
 
 def finish(**facts):

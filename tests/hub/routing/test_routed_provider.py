@@ -11,9 +11,9 @@ import pytest
 from partstream import chat_model
 from partstream.hub.directory import ModelRoute, Route
 from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.outputs import Finish, Outcome
 from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.current_answer import UPSTREAM_HEADER

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from partstream.outputs import StreamOptions, StreamOutput
+from partstream.lm.outputs import StreamOptions, StreamOutput
 from partstream.protocols.ag_ui.read_response import AGUIStream
 
 START = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}

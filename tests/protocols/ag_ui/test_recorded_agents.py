@@ -9,7 +9,7 @@ import pytest
 
 from partstream import TextPart, ThinkingPart, ToolCallPart
 from partstream.devtools.recorded_stream import read_recording
-from partstream.outputs import Finish, StreamOptions
+from partstream.lm.outputs import Finish, StreamOptions
 from partstream.protocols.reader import StreamReader
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "ag_ui"

@@ -20,7 +20,7 @@ from partstream import (
     chat_model,
 )
 from partstream.errors import InvalidRequestError
-from partstream.outputs import InboundRequest, Reply, StreamOutput
+from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_answer

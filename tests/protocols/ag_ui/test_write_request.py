@@ -12,7 +12,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.reasoning import ITEMS, ORIGIN
 from partstream.conversation.settings import RequestSettings, ToolImages
 from partstream.conversation.state_marker import Origin
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST

@@ -13,8 +13,8 @@ from ai_sdk import FIXTURES
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.ai_gateway.serve import DENIED, read_request
 from partstream.protocols.protocol import PROTOCOLS

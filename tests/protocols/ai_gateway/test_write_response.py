@@ -19,8 +19,7 @@ from partstream.errors import (
     UpstreamProtocolError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import (
+from partstream.lm.outputs import (
     CitationMode,
     Finish,
     InboundRequest,
@@ -30,6 +29,7 @@ from partstream.outputs import (
     StreamOutput,
     Unmapped,
 )
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ai_gateway.read_response import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS

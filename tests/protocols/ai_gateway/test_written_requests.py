@@ -12,7 +12,7 @@ from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import SPECIFICATION_VERSIONS, AIGatewaySettings, build_headers
 from partstream.protocols.ai_gateway.serve import read_request
 from partstream.protocols.ai_gateway.write_request import build_request

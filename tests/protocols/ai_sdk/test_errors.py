@@ -16,7 +16,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from protocols.ai_sdk.wire import read, read_chunks
 
 BODY = {"error": {"message": "Too long", "type": "invalid_request_error"}}

@@ -16,8 +16,8 @@ import pytest
 
 from ai_sdk import FIXTURES
 from partstream.devtools.recorded_stream import read_recording
+from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.protocol import PROTOCOLS
 
 CITATION = "application/vnd.vscode.citation+json"

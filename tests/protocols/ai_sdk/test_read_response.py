@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode
 from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
 from protocols.ai_sdk.wire import DEFAULTS, Chunk, read
 

@@ -13,8 +13,8 @@ from conversation.samples import PNG
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import UpstreamFailureError
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer

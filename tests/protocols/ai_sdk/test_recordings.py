@@ -18,8 +18,8 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions
 from partstream.lm.parts import TextPart
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions
 from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, parameters
 from protocols.openresponses.wire import Result, check, comparable
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
+from partstream.lm.outputs import Outcome, StreamOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Outcome, StreamOptions
 from partstream.protocols import protocol as registry
 from protocols.ai_sdk.wire import Chunk, read
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from conversation.samples import PNG
 from partstream.codec.json_codec import loads
 from partstream.errors import AdapterUsageError, UpstreamFailureError
+from partstream.lm.outputs import Finish, Outcome, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome, StreamOutput
 from partstream.protocols.ai_sdk.read_response import kind_of
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS

@@ -13,8 +13,8 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamProtocolError,
 )
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE, MessagesStream
 from partstream.protocols.reader import StreamReader
 from protocols.anthropic_messages.wire import (

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from conversation.samples import WEATHER
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import InboundRequest, Reply
+from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_answer

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 
 from conversation.samples import user
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from protocols.answers import requests

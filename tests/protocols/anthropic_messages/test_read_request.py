@@ -10,8 +10,8 @@ from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.outputs import InboundRequest
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, sealed_text
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError

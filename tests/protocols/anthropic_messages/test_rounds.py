@@ -14,8 +14,8 @@ from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.answer import ResponseState
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.tool_names import ToolNames
+from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import ResponsePart, TextPart
-from partstream.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.outputs import CitationMode, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage, usage_part
-from partstream.outputs import CitationMode, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.provider_state import MOST_BYTES, block_of
 from protocols.anthropic_messages.wire import (
     OMIT,

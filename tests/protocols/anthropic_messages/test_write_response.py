@@ -12,8 +12,8 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, container_item
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.provider_state import open_state

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import ThinkingMode
 from partstream.protocols.chat_completions.provider_state import (
     CarriedMessage,
     joined_items,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamAbortedError, UpstreamFailureError
+from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.protocols.chat_completions.errors import ERRORS as ERRORS_OF_SERVERS
 from partstream.upstreams.costs import cost_of
 from protocols.chat_completions.wire import (

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.conversation.media import URI_LIST
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.chat_completions.serve import WRITE_RESPONSE, write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from protocols.answers import answers

@@ -12,7 +12,7 @@ from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
-from partstream.outputs import InboundRequest
+from partstream.lm.outputs import InboundRequest
 from partstream.protocols.chat_completions.provider_state import sealed_entry
 from partstream.protocols.chat_completions.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from partstream.cli import main
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import ToolArgumentsError
-from partstream.outputs import Outcome, ThinkingMode
+from partstream.lm.outputs import Outcome, ThinkingMode
 from protocols.chat_completions.wire import read_bytes
 from protocols.feeding import every_feed
 from protocols.openresponses.wire import Result, comparable

@@ -3,8 +3,8 @@
 import pytest
 
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.outputs import StreamOptions, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import StreamOptions, ThinkTags
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
 from protocols.chat_completions.wire import DONE, PLAIN, answered, finished, read_events, said, thought
 

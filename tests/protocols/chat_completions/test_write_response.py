@@ -11,7 +11,7 @@ from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallP
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamFailureError
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.chat_completions.provider_state import read_sealed
 from partstream.protocols.chat_completions.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
 from partstream.protocols.citations import CITATION_MIME_TYPE

@@ -12,7 +12,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.tool_names import ToolNames
-from partstream.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.gemini.models import GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest

@@ -8,8 +8,8 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import Role, Tool, ToolMode
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.outputs import InboundRequest
 from partstream.protocols.gemini.provider_state import made_up_signature, sealed_signature
 from partstream.protocols.gemini.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
+from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.lm.parts import DataPart, FinishReason, ToolCallPart, UnifiedFinishReason
-from partstream.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.read_response import FAILURES, claims
 from partstream.protocols.protocol import MatchConfidence

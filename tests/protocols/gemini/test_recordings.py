@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from partstream.cli import main
 from partstream.devtools.recorded_stream import read_recording
-from partstream.outputs import Outcome, ThinkingMode, Unmapped
+from partstream.lm.outputs import Outcome, ThinkingMode, Unmapped
 from protocols.feeding import every_feed
 from protocols.gemini.wire import array, read_bytes, sse
 from protocols.openresponses.wire import Result, comparable

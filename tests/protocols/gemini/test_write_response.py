@@ -8,8 +8,8 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import is_made_up, read_sealed

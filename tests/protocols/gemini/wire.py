@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.outputs import StreamOptions
 from partstream.lm.parts import ThinkingPart
-from partstream.outputs import StreamOptions
 from partstream.protocols.gemini.read_response import READ_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader

@@ -12,8 +12,8 @@ import pytest
 from partstream.conversation.reasoning import ITEMS
 from partstream.devtools.recorded_stream import read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
+from partstream.lm.outputs import Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import DataPart, ThinkingPart, UnifiedFinishReason
-from partstream.outputs import Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import Event, Result, check, comparable

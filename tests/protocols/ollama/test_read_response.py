@@ -10,8 +10,8 @@ from conversation.samples import PNG
 from partstream.conversation.reasoning import ITEMS
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, UnifiedFinishReason
-from partstream.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unmapped
 from protocols.ollama.wire import as_lines, call, calls, done, line, read, read_bytes, read_document, said, thought
 
 HELLO = [said("Hel"), said("lo"), done()]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from partstream.cli import main
 from partstream.devtools.recorded_stream import read_recording
-from partstream.outputs import Outcome, StreamOptions, ThinkTags
+from partstream.lm.outputs import Outcome, StreamOptions, ThinkTags
 from protocols.feeding import every_feed
 from protocols.ollama.wire import read_bytes
 from protocols.openresponses.wire import Result, comparable

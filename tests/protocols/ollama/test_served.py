@@ -9,8 +9,8 @@ import pytest
 from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.errors import InvalidRequestError, UpstreamFailureError
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.ollama.serve import READ_REQUEST, WRITE_RESPONSE, rfc3339
 from partstream.protocols.serve import WireRequest

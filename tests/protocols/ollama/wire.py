@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partstream.outputs import StreamOptions
+from partstream.lm.outputs import StreamOptions
 from partstream.protocols.ollama.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
 from protocols.feeding import assert_all_give, read_objects, read_pieces

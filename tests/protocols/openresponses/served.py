@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from partstream.lm.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.openresponses.stored_responses import ResponseRecord
 from partstream.protocols.serve import StoredAnswer, WireRequest

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.outputs import CitationMode, Outcome
 from partstream.lm.parts import DataPart, TextPart
-from partstream.outputs import CitationMode, Outcome
 from protocols.openresponses.wire import (
     OMIT,
     Event,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import Outcome, StreamOptions
+from partstream.lm.outputs import Outcome, StreamOptions
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import Result, call, check, message, reasoning
 

@@ -3,7 +3,7 @@
 import pytest
 
 from partstream.errors import AdapterUsageError
-from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.openresponses.read_response import (
     DISPATCH,
     EVENTS,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import UpstreamFailureError
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Outcome
 from partstream.protocols.openresponses.errors import failure, finish_reason, usage
 from protocols.openresponses.wire import call, created, delta, done, event, read, terminal
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.outputs import CitationMode, Outcome, StreamOptions
+from partstream.lm.outputs import CitationMode, Outcome, StreamOptions
 from protocols.openresponses.wire import read_bytes, read_events, sse
 from protocols.test_properties import Answer, answers, moderate, write_openresponses
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import WireRequest
 

@@ -6,8 +6,8 @@ import pytest
 
 from openresponses_schema import EVENT_MODELS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.outputs import Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
-from partstream.outputs import Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS, OpenResponsesStream
 from protocols.openresponses.wire import (
     OMIT,

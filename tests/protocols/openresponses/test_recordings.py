@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from partstream.cli import main
 from partstream.errors import UpstreamFailureError
-from partstream.outputs import Outcome, StreamOptions, ThinkingMode
+from partstream.lm.outputs import Outcome, StreamOptions, ThinkingMode
 from protocols.openresponses.wire import Result, comparable, read_bytes
 from recordings import FOLDER, Recording, recordings
 

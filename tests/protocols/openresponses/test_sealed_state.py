@@ -11,8 +11,8 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.tool_names import ToolNames
+from partstream.lm.outputs import Finish, Outcome, Reply
 from partstream.lm.parts import ResponsePart
-from partstream.outputs import Finish, Outcome, Reply
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest

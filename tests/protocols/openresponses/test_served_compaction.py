@@ -6,8 +6,8 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import InvalidRequestError
+from partstream.lm.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import ResolvedReferences, ServedState

@@ -1,8 +1,8 @@
 """What is kept of a response: the response, its own input, and the bytes of its stream."""
 
 from partstream.codec.json_codec import loads
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, ToolCallPart
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.openresponses.stored_responses import ResponseRecord, event_of
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.codec.json_codec import dumps, loads
+from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.outputs import Finish, Outcome
 from partstream.protocols.openresponses.serve import READ_REQUEST
 from partstream.protocols.openresponses.stored_responses import ResponsesSocket
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, SocketTurn, WireRequest

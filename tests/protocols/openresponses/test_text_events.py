@@ -2,8 +2,8 @@
 
 import pytest
 
+from partstream.lm.outputs import Outcome, StreamOptions, ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.outputs import Outcome, StreamOptions, ThinkingMode
 from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from protocols.openresponses.wire import (
     Event,

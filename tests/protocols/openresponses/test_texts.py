@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.outputs import Outcome
+from partstream.lm.outputs import Outcome
 from protocols.openresponses.wire import (
     OMIT,
     Event,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError
+from partstream.lm.outputs import Outcome, StreamOptions
 from partstream.lm.parts import ToolCallPart
-from partstream.outputs import Outcome, StreamOptions
 from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from protocols.openresponses.wire import (
     OMIT,

@@ -10,7 +10,7 @@ from hypothesis import given
 from openresponses_schema import EVENT_MODELS, validate_event, validate_response
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
 from partstream.protocols.read_response import LifecycleState, strict_step

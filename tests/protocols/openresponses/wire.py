@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from partstream.errors import EmptyStreamError, LanguageModelError, TruncatedStreamError
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.openresponses.read_response import READ_RESPONSE
 from partstream.protocols.protocol import known_framings
 from partstream.protocols.reader import StreamReader

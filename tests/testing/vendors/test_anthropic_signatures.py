@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from partstream.outputs import Reply
+from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError

@@ -30,8 +30,8 @@ from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.protocols.citations import markdown_link
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind

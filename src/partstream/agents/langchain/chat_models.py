@@ -22,8 +22,8 @@ from partstream.agents.langchain.events import function_schema
 from partstream.agents.langchain.messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

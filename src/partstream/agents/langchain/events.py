@@ -14,8 +14,8 @@ from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Ha
 from partstream.agents.langchain.messages import SpokenMessages
 from partstream.codec.text import code_block
 from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
-from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

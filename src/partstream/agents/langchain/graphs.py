@@ -38,7 +38,7 @@ from partstream.agents.langchain.events import (
     resume_values,
 )
 from partstream.lm.messages import ToolMode
-from partstream.outputs import Unmapped
+from partstream.lm.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence

@@ -29,8 +29,8 @@ from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError
 from partstream.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Result, ResultContent, Turn
     from partstream.lm.messages import Tool
-    from partstream.outputs import ResponseStream, StreamOutput
+    from partstream.lm.outputs import ResponseStream, StreamOutput
 
 
 # ---- wire ----

@@ -30,6 +30,7 @@ from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRo
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown_call
 from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (
     FinishReason,
     ThinkingPart,
@@ -39,7 +40,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.runtime.client_failures import FailureKind
 
 if TYPE_CHECKING:

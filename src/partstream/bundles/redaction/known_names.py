@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.outputs import GATEWAY_CALL_ID_PREFIX
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 
 __all__ = [
     "HEADERS_KEPT",
@@ -32,7 +32,7 @@ ID_PREFIXES: Final = words(
 """What ids begin with that say their kind."""
 
 WRAPPINGS: Final = (GATEWAY_CALL_ID_PREFIX,)
-"""What readers put before the ids of servers, see :attr:`partstream.outputs.StreamOptions.call_id_prefix`."""
+"""What readers put before the ids of servers, see :attr:`partstream.lm.outputs.StreamOptions.call_id_prefix`."""
 
 LINKED_ENDINGS: Final = ("png", "jpg", "jpeg", "gif", "webp", "avif", "heic", "pdf")
 """Endings of addresses by which readers tell the kind of a file."""

@@ -10,7 +10,7 @@ from partstream.hosts.vscode.failures import upstream_facts
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
-    from partstream.outputs import Finish
+    from partstream.lm.outputs import Finish
 
 __all__ = ["AnswerEnds", "answer_end"]
 

@@ -33,9 +33,9 @@ from partstream.lm.parts import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.outputs import Finish
 
 __all__ = [
     "PART_ROWS",

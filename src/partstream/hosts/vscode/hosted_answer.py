@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
     from partstream.kept_files import KeptFiles
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.outputs import Finish
 
 __all__ = ["HostedAnswer"]
 

@@ -32,8 +32,8 @@ from partstream.errors import (
 )
 from partstream.events import EventEmitter
 from partstream.hub.directory import Route
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
-from partstream.outputs import InboundRequest
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import current_answer
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.hub.directory import ModelRoute
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
-    from partstream.outputs import Finish
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel
 

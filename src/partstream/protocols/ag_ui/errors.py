@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Outcome
 from partstream.protocols.errors import NO_REASON, ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import identifier, mapping
 

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.digest import canonical_json
 from partstream.conversation.reasoning import ITEMS
+from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import thinking_part
-from partstream.outputs import ThinkingMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.outputs import StreamOptions, StreamOutput
+    from partstream.lm.outputs import StreamOptions, StreamOutput
 
 
 # ---- carried items ----

@@ -2,7 +2,7 @@
 
 A frontend knows an agent by its address alone: so the path names the model, `/ag-ui/MODEL`, or `forwardedProps` does.
 What an answer depends on is read with care. What a frontend wants of an agent that keeps a state is counted in
-:attr:`partstream.outputs.Asked.unmapped`, and fails no request.
+:attr:`partstream.lm.outputs.Asked.unmapped`, and fails no request.
 
 Source: `RunAgentInput` of ag-ui-protocol 1.0; older ones lack `protocolVersion` and `resume`.
 """
@@ -20,8 +20,8 @@ from partstream.errors import (
     UpstreamHTTPError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
-from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
+    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import MessagePart
-    from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.serve import WireRequest
 
 
@@ -294,7 +294,7 @@ _INTERNAL: Final = 500
 
 
 class AGUIWriter:
-    """One run; see :class:`partstream.outputs.ResponseWriter`."""
+    """One run; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._identity = digest_of(reply.identity)
@@ -324,7 +324,7 @@ class AGUIWriter:
         return [*begun, *events]
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if self._open is None or self._open != _kind_of(part):
             return None
         kind, message_id = _TEXT if isinstance(part, TextPart) else _THOUGHT, self._message_id

@@ -2,7 +2,7 @@
 
 The shape is checked by the version that the client names. What has the wrong type, or a type that there is not, is
 refused with its place; what is understood and has no place among VS Code's values is collected
-(:attr:`partstream.outputs.Asked.unmapped`), and so is every field that the published types do not have.
+(:attr:`partstream.lm.outputs.Asked.unmapped`), and so is every field that the published types do not have.
 
 Source: `LanguageModelV2CallOptions` to `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38, and the requests recorded
 in tests/fixtures/ai_sdk.
@@ -22,6 +22,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.outputs import FileMode, InboundRequest, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -33,7 +34,6 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.outputs import FileMode, InboundRequest, Unmapped
 from partstream.protocols.ai_gateway.models import (
     LATEST,
     MODEL_HEADER,
@@ -64,8 +64,8 @@ from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, Se
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.outputs import Finish, Reply
     from partstream.lm.parts import MessagePart, ToolCallPart, ToolResultContent
-    from partstream.outputs import Finish, Reply
     from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.serve import Metadata
     from partstream.protocols.serve import ServedModel, WireRequest

@@ -14,8 +14,8 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
+from partstream.lm.outputs import CitationMode, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, text_part, thinking_part, unchecked_part
-from partstream.outputs import CitationMode, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.ai_sdk.errors import (
     BLOCK_ID,
     MEDIA_TYPE,
@@ -39,7 +39,7 @@ from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import FastPath
+    from partstream.lm.outputs import FastPath
     from partstream.protocols.ai_sdk.provider_state import CarriedItems
     from partstream.protocols.citations import RecentText
 

@@ -59,7 +59,7 @@ def to_model_messages(
         messages: The conversation.
         version: The major version of the package `ai`, one of :data:`VERSIONS`.
         call_id_prefix: What was put before the call ids of this upstream
-            (:attr:`partstream.outputs.StreamOptions.call_id_prefix`); taken off again, other ids stay.
+            (:attr:`partstream.lm.outputs.StreamOptions.call_id_prefix`); taken off again, other ids stay.
 
     Raises:
         CallerError: There is no such version.

@@ -13,14 +13,14 @@ from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.turns import Call, Reasoning
+from partstream.lm.outputs import ThinkingMode, Unmapped
 from partstream.lm.parts import ThinkingPart
-from partstream.outputs import ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.conversation.turns import Piece
-    from partstream.outputs import StreamOutput
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.ai_sdk.errors import Chunk
 
 

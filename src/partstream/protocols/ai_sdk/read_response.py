@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
     ERROR,
@@ -46,7 +46,7 @@ from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEve
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.outputs import FastPath
+    from partstream.lm.outputs import FastPath
 
 
 # ---- ending ----
@@ -271,7 +271,7 @@ class Dialect:
 
 
 class AISDKStream:
-    """One response; see :class:`partstream.outputs.ResponseStream`.
+    """One response; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Args:
         options: How what is read is rendered.

@@ -18,8 +18,8 @@ from partstream.conversation.media import URI_LIST, data_url
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError
+from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark, row_of_class
-from partstream.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
 from partstream.protocols.ai_sdk.data_stream import write_line
 from partstream.protocols.ai_sdk.errors import error_text, error_value, identifier, is_summary
@@ -207,7 +207,7 @@ class ChunkForms:
 
 
 class ChunkWriter:
-    """One answer; see :class:`partstream.outputs.ResponseWriter`.
+    """One answer; see :class:`partstream.lm.outputs.ResponseWriter`.
 
     Args:
         forms: What the chunks look like.

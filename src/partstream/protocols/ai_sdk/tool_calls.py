@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
+from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.errors import (
     ARGUMENTS_DELTA,
     CALL_ID,
@@ -147,7 +147,7 @@ class ToolCalls:
         return True
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The fast path for pieces of input; see :class:`partstream.outputs.ResponseStream`."""
+        """The fast path for pieces of input; see :class:`partstream.lm.outputs.ResponseStream`."""
         call_id = event.tool_call_id
         if call_id is None:
             call_id = event.id

@@ -31,8 +31,8 @@ from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
+from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.provider_state import NO_STATE, beside_items, seal_state
 from partstream.protocols.read_response import identifier
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import make_event_decoder
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, CarriedState, block_item, container_item
 from partstream.protocols.anthropic_messages.tool_calls import (
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from partstream.errors import ToolArgumentsError
-    from partstream.outputs import CitationMode, FastPath
+    from partstream.lm.outputs import CitationMode, FastPath
 
 
 # ---- document ----
@@ -784,7 +784,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class MessagesStream:
-    """One answer of a Messages server; see :class:`partstream.outputs.ResponseStream`.
+    """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: The short way, or None.
@@ -818,7 +818,7 @@ class MessagesStream:
 
     @property
     def paused(self) -> Mapping[str, Any] | None:
-        """The message so far of an answer that the server paused; see :class:`partstream.outputs.PausingStream`."""
+        """The message so far of an answer that the server paused; see :class:`partstream.lm.outputs.PausingStream`."""
         if self._state is not LifecycleState.ANSWERED:
             return None
         container = self._envelope.container

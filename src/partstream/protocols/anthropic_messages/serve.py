@@ -2,7 +2,7 @@
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
 is an option of the model, and goes on under its name; what a client wants of the server itself, and every block and
-tool of an unknown type, is counted in :attr:`partstream.outputs.Asked.unmapped` and fails no request.
+tool of an unknown type, is counted in :attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
 
 Source: `anthropic` 2.12.0, `types/message_create_params.py` and `types/beta/message_create_params.py`; what real
 clients send beside it is in docs/wires/anthropic-messages.md#what-claude-code-sends.
@@ -19,6 +19,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -29,7 +30,6 @@ from partstream.lm.parts import (
     row_of_class,
     thinking_part,
 )
-from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
     UNSIGNED,
@@ -65,8 +65,8 @@ from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
-    from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import ServedModel, WireRequest
 
@@ -911,7 +911,7 @@ DOCUMENTS: Final = (
 
 
 class MessagesWriter:
-    """One answer of a server of Anthropic Messages; see :class:`partstream.outputs.ResponseWriter`."""
+    """One answer of a server of Anthropic Messages; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._model = asked.model
@@ -937,7 +937,7 @@ class MessagesWriter:
         return [*begins, *self._blocks.take(), *ends]
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         return self._blocks.repeated()
 
     def _start(self) -> dict[str, Any]:

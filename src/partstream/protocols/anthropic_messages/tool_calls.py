@@ -11,8 +11,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import ToolArgumentsError
+from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
-from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
 from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.read_response import Wire, identifier, read_arguments, text

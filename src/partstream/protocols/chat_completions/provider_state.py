@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from partstream.outputs import StreamOptions
+    from partstream.lm.outputs import StreamOptions
     from partstream.protocols.provider_state import OpaqueState
 
 

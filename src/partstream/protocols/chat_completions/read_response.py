@@ -24,6 +24,7 @@ from partstream.codec.json_codec import make_event_decoder
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, UpstreamAbortedError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -34,7 +35,6 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.provider_state import (
     CONTENT,
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.errors import UpstreamError
-    from partstream.outputs import CitationMode, FastPath, FileMode
+    from partstream.lm.outputs import CitationMode, FastPath, FileMode
     from partstream.protocols.citations import CitedText
 
 
@@ -959,7 +959,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class ChatCompletionsStream(Adapter):
-    """One answer of a Chat Completions server; see :class:`partstream.outputs.ResponseStream`.
+    """One answer of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: The short way, or None.

@@ -2,7 +2,7 @@
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
 is an option of the model, and goes on under its name; what a client wants of the server itself, and every content part
-and tool of an unknown type, is counted in :attr:`partstream.outputs.Asked.unmapped` and fails no request.
+and tool of an unknown type, is counted in :attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
 
 Source: `openai` 3.54.0, `types/chat/completion_create_params.py`; what real clients send beside it is named where it is
 read.
@@ -20,6 +20,7 @@ from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_na
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -29,7 +30,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
-from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
@@ -71,8 +71,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from partstream.lm.messages import Tool
+    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
-    from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import WireRequest
 
@@ -887,7 +887,7 @@ _WRITTEN_STATE_WRITERS: Final[dict[str, Callable[[WrittenState, Mapping[str, Any
 
 
 class ChatCompletionsWriter:
-    """One answer of a server of Chat Completions; see :class:`partstream.outputs.ResponseWriter`."""
+    """One answer of a server of Chat Completions; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._chunks = PendingChunks(asked, reply)
@@ -913,7 +913,7 @@ class ChatCompletionsWriter:
         return self._chunks.take()
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunks.chunk({"reasoning_content": text}))
         return Repeated(lambda text, _number: self._chunks.chunk({"content": text}), self._count)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
-from partstream.outputs import StreamOutput, Unmapped
+from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.read_response import Wire, identifier, index, mapping
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS, usable_items
+from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 
 if TYPE_CHECKING:

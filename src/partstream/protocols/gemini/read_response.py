@@ -18,6 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.outputs import (
+    CitationMode,
+    ExecutedCode,
+    Finish,
+    Outcome,
+    StreamOptions,
+    StreamOutput,
+    ThinkingMode,
+    Unmapped,
+)
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -28,16 +38,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
     unchecked_part,
-)
-from partstream.outputs import (
-    CitationMode,
-    ExecutedCode,
-    Finish,
-    Outcome,
-    StreamOptions,
-    StreamOutput,
-    ThinkingMode,
-    Unmapped,
 )
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.gemini.errors import ERRORS
@@ -72,8 +72,8 @@ from partstream.protocols.read_response import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.lm.outputs import FileMode
     from partstream.lm.parts import ResponsePart
-    from partstream.outputs import FileMode
     from partstream.protocols.gemini.tool_calls import CompleteCall
 
 
@@ -783,7 +783,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class GeminiStream(Adapter):
-    """One answer of a Gemini server; see :class:`partstream.outputs.ResponseStream`.
+    """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: None: there is no short way. A chunk holds a sentence or more, and an answer has a few hundred: the long

@@ -2,7 +2,7 @@
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. Fields of the generation
 are options of the model and go on under their names; tools of the server itself and parts of an unknown kind are
-counted in :attr:`partstream.outputs.Asked.unmapped`.
+counted in :attr:`partstream.lm.outputs.Asked.unmapped`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -31,7 +32,6 @@ from partstream.lm.parts import (
     is_mark,
     row_of_class,
 )
-from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.errors import error_document, error_event, failed_reply
@@ -66,8 +66,8 @@ from partstream.protocols.serve import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, Usage
-    from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.protocols.serve import ServedModel, WireRequest
 
@@ -413,7 +413,7 @@ _FOLDERS: Final = ("/models/", "/publishers/google/models/")
 PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
 
 ARRAY: Final = "array"
-"""The :attr:`partstream.outputs.Asked.dialect` of a client that wants a stream and no events: it gets an array."""
+"""The :attr:`partstream.lm.outputs.Asked.dialect` of a client that wants a stream and no events: it gets an array."""
 
 _READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
 """The fields of a body that are no options."""
@@ -600,7 +600,7 @@ DOCUMENTS: Final = (
 
 
 class GeminiWriter:
-    """One answer of a Gemini server; see :class:`partstream.outputs.ResponseWriter`."""
+    """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {
@@ -627,7 +627,7 @@ class GeminiWriter:
         return chunks
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
         return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
-from partstream.outputs import StreamOutput, Unmapped
+from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.read_response import Wire, identifier, objects, read_arguments, text
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.read_response import inline_file, named_file
@@ -322,7 +322,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class InteractionsStream(Adapter):
-    """One answer of a server of Interactions; see :class:`partstream.outputs.ResponseStream`.
+    """One answer of a server of Interactions; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: None: there is no short way.

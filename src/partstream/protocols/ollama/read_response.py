@@ -22,6 +22,7 @@ from partstream.conversation.digest import canonical_json
 from partstream.conversation.media import sniff
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -33,7 +34,6 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
@@ -55,7 +55,7 @@ from partstream.protocols.thinking import ThinkTagSplitter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.outputs import FastPath
+    from partstream.lm.outputs import FastPath
     from partstream.protocols.thinking import TaggedPiece
 
 
@@ -512,7 +512,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class OllamaStream(Adapter):
-    """One answer of Ollama's `/api/chat`; see :class:`partstream.outputs.ResponseStream`.
+    """One answer of Ollama's `/api/chat`; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         sink: The short way, or None.

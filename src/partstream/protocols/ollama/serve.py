@@ -2,7 +2,7 @@
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
 is an option of the model, and goes on under its name; what a client wants of the server itself is counted in
-:attr:`partstream.outputs.Asked.unmapped` and fails no request.
+:attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, InvalidRequestError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -24,7 +25,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
-from partstream.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
 from partstream.protocols.failures import (
     STATUSES,
     FailedReply,
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
     from partstream.errors import LanguageModelError
     from partstream.lm.messages import Tool
+    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import MessagePart, Usage
-    from partstream.outputs import Reply, StreamOutput
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
@@ -347,7 +347,7 @@ _TEXTS: Final = ("content", "thinking")
 
 
 class OllamaWriter:
-    """One answer of Ollama; see :class:`partstream.outputs.ResponseWriter`."""
+    """One answer of Ollama; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
@@ -367,7 +367,7 @@ class OllamaWriter:
         return lines
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         field = "thinking" if isinstance(part, ThinkingPart) else "content"
         return Repeated(lambda text, _number: self._line({field: text}))
 

@@ -10,14 +10,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
-from partstream.outputs import Repeated
+from partstream.lm.outputs import Repeated
 from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.lm.outputs import Finish, InboundRequest
     from partstream.lm.parts import DataPart, ToolCallPart
-    from partstream.outputs import Finish, InboundRequest
     from partstream.protocols.citations import Citation
     from partstream.protocols.openresponses.errors import Wire
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 from partstream.conversation.reasoning import ITEMS as REASONING_ITEMS
 from partstream.conversation.reasoning import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.openresponses.errors import (
     Wire,
@@ -47,7 +47,7 @@ from partstream.protocols.read_response import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from partstream.outputs import FastPath
+    from partstream.lm.outputs import FastPath
     from partstream.protocols.citations import CitedText
     from partstream.protocols.openresponses.tool_calls import Close
 
@@ -325,7 +325,7 @@ class Slot(StreamedText):
         output_index: The item's place as the slot's events say it, or None.
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
-        sink: The short way for deltas, see :class:`partstream.outputs.ResponseStream`; None without an `output_index`,
+        sink: The short way for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an `output_index`,
             because then only the long way tells whose a delta is.
         item: The item that it belongs to, set when it is added to one.
         announced: Whether it is known to be a part of its own, however much its text is like another's.
@@ -795,7 +795,7 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class OpenResponsesStream:
-    """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseStream`."""
+    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         self.sink: FastPath | None = None

@@ -2,7 +2,7 @@
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. What the specification has
 and VS Code has no place for, and every item, content part and tool of an unknown type, is counted in
-:attr:`partstream.outputs.Asked.unmapped` and fails no request.
+:attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody`; what real clients send beside it is named where it
 is read.
@@ -20,6 +20,7 @@ from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -29,7 +30,6 @@ from partstream.lm.parts import (
     row_of_class,
     thinking_part,
 )
-from partstream.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.errors import (
@@ -73,8 +73,8 @@ from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, Respo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from partstream.lm.outputs import Repeated, Reply, StreamOutput
     from partstream.lm.parts import MessagePart, ToolResultContent
-    from partstream.outputs import Repeated, Reply, StreamOutput
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
@@ -569,7 +569,7 @@ _KEPT_ROLES: Final = ("user", "system", "developer")
 
 
 class _CompactionWriter:
-    """One compacted conversation; see :class:`partstream.outputs.ResponseWriter`."""
+    """One compacted conversation; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._asked = asked
@@ -712,7 +712,7 @@ DOCUMENTS: Final = (
 
 
 class OpenResponsesWriter:
-    """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseWriter`."""
+    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._reply = reply
@@ -739,7 +739,7 @@ class OpenResponsesWriter:
         return self._events.take()
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.outputs.FastPathWriter`."""
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         return None if self._open is None else self._open.repeated(self._events)
 
     def idle(self) -> list[dict[str, Any]]:

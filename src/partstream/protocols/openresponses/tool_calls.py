@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
+from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from partstream.outputs import FastPath
+    from partstream.lm.outputs import FastPath
 
 
 # ---- items ----
@@ -333,7 +333,7 @@ class ToolCalls(Items[ToolCall]):
         self._emitted: set[str] = set()
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The fast path for argument deltas; see :class:`partstream.outputs.ResponseStream`."""
+        """The fast path for argument deltas; see :class:`partstream.lm.outputs.ResponseStream`."""
         place, delta = event.output_index, event.delta
         call = self._by_index.get(place)
         if call is None or call.closed or type(delta) is not str or type(place) is not int:

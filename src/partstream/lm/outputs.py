@@ -17,39 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
-from partstream.lm.parts import FinishReason, ResponsePart, Usage
+from partstream.lm.parts import FinishReason, ResponsePart, TextPart, Usage
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.parts import TextPart, ThinkingPart
+    from partstream.lm.parts import ThinkingPart
 
-__all__ = [
-    "GATEWAY_CALL_ID_PREFIX",
-    "CitationMode",
-    "EndingStream",
-    "ExecutedCode",
-    "FastPath",
-    "FastPathWriter",
-    "FileMode",
-    "Finish",
-    "IdleWriter",
-    "InboundRequest",
-    "Outcome",
-    "PausingStream",
-    "Repeated",
-    "Reply",
-    "ReportingStream",
-    "ResponseStream",
-    "ResponseWriter",
-    "StreamOptions",
-    "StreamOutput",
-    "ThinkTags",
-    "ThinkingMode",
-    "Unmapped",
-]
+
+# ---- outputs ----
 
 
 class Outcome(StrEnum):
@@ -411,3 +389,25 @@ _STREAM_OPTIONS: Final = {
     "executed_code": instance_of(ExecutedCode, "an ExecutedCode, such as ExecutedCode.OFF"),
     "think_tags": instance_of(ThinkTags, "a ThinkTags, such as ThinkTags.OFF"),
 }
+
+
+# ---- error text ----
+# Shows an error as a text of the answer, for hosts that do not show why a request was rejected.
+
+
+class ErrorMode(Choice):
+    """What becomes of an error that ends an answer."""
+
+    REJECT = "reject", "The request is rejected with it"
+    TEXT = "text", "A text of the answer says it, and the request succeeds: for hosts that do not show errors"
+
+
+def error_text(error: LanguageModelError, *, has_begun: bool) -> TextPart:
+    """The part that says an error.
+
+    Args:
+        error: What went wrong.
+        has_begun: Whether a part of the answer comes before it.
+    """
+    before = "\n\n" if has_begun else ""
+    return TextPart(f"{before}**Error:** {error.message}")
