@@ -19,7 +19,7 @@ from partstream.serving.demo_provider import DemoProvider
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
 

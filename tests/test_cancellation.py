@@ -1,6 +1,6 @@
 """A token is cancelled once, by its source alone, and tells each listener once."""
 
-from partstream.cancellation import CancellationToken, CancellationTokenSource
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 
 
 def test_a_token_on_its_own_is_never_cancelled() -> None:

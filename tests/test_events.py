@@ -1,6 +1,6 @@
 """Subscriptions: who listens when, and what ends it."""
 
-from partstream.events import Disposable, EventEmitter
+from partstream.lm.cancellation import Disposable, EventEmitter
 
 
 def test_listeners_hear_every_value_in_the_order_in_which_they_subscribed() -> None:

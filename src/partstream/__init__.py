@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from partstream._version import __version__
-from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import (
     AdapterUsageError,
@@ -42,7 +41,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.events import Disposable, Event, EventEmitter
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,

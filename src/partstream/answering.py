@@ -10,7 +10,7 @@ from partstream.errors import LanguageModelError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
 
 __all__ = ["run_to_the_last_report", "run_until_cancelled"]
 

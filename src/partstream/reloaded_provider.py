@@ -7,14 +7,13 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from partstream.cancellation import CancellationToken
-    from partstream.events import Disposable
+    from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.provider_files import ProviderLoader

@@ -40,7 +40,7 @@ _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import ModelFields, Progress

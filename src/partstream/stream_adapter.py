@@ -23,8 +23,8 @@ from partstream.protocols.thinking import open_response
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
-    from partstream.cancellation import CancellationToken
     from partstream.chunk_sources import Chunks
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress
     from partstream.protocols.protocol import ProtocolName

@@ -10,10 +10,9 @@ from dataclasses import replace
 from itertools import count
 
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.cancellation import CancellationToken
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.errors import LanguageModelError
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from partstream.cancellation import CancellationTokenSource
 from partstream.conformance.targets.remote import PipedProvider
 from partstream.conformance.targets.stdio import words_of
 from partstream.conformance.targets.target import UnusableTargetError
+from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation

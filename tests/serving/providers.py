@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from partstream.cancellation import CancellationToken
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 
 Answer = Callable[[Progress, CancellationToken], Awaitable[None]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.cancellation import CancellationToken
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import (

@@ -8,7 +8,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.serving.models import ModelCatalogue
 from serving.asgi import WAIT

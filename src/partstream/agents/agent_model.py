@@ -36,7 +36,7 @@ from partstream.tokens.ledger.kept_usage import note_usage
 
 if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, HostTools
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import ModelFields, Progress
     from partstream.tokens.ledger.ledger import Ledger

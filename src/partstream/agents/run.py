@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentAdapter
     from partstream.agents.answer import AgentOptions, HostTools
-    from partstream.cancellation import CancellationToken
     from partstream.conversation.turns import Turn
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
     from partstream.lm.provider import Progress

@@ -6,10 +6,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.cancellation import CancellationToken
 from partstream.configuration.advice import explained
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation

@@ -7,13 +7,13 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
-from partstream.cancellation import CancellationToken
 from partstream.codec.json_codec import find_non_json
 from partstream.configuration.advice import AT_A_TERMINAL
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.consumer import LanguageModels
 from partstream.contract import Level
 from partstream.errors import PartstreamError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.lm.provider import ModelFields

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from partstream.cancellation import CancellationToken
 from partstream.codec.text import visible
 from partstream.conformance.driving import Request, TimeLimits, drive
 from partstream.conformance.hints import HINTS
@@ -24,6 +23,7 @@ from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import Answer, TranscriptEventKind
 from partstream.contract import CheckMode, ContractChecker, Level
 from partstream.errors import CallerError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import Tool
 
 if TYPE_CHECKING:

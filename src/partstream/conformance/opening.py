@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.cancellation import CancellationToken
 from partstream.conformance.capabilities import Capabilities, Capability, Provocation, declared_by
 from partstream.conformance.driving import TimeLimits
 from partstream.conformance.parsing import is_parser
@@ -16,6 +15,7 @@ from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.conformance.targets.target import UnusableTargetError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.user_code import placed
 

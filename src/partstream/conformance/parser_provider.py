@@ -17,9 +17,9 @@ from partstream.lm.provider import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.conformance.parsing import Parser
     from partstream.conformance.scripts import Script
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol

@@ -23,8 +23,8 @@ from partstream.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script, ScriptedAnswer
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress

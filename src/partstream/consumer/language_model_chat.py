@@ -12,9 +12,9 @@ from partstream.consumer.plain_requests import Prompt, RequestFields, conversati
 from partstream.lm.messages import RequestOptions
 
 if TYPE_CHECKING:
-    from partstream.cancellation import CancellationToken
     from partstream.consumer.registration import Registration
     from partstream.consumer.response import LanguageModelChatResponse
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 

@@ -23,7 +23,7 @@ from partstream.consumer.settings import (
 )
 from partstream.contract.checker import CheckMode
 from partstream.errors import DuplicateVendorError
-from partstream.events import Disposable, Event, EventEmitter
+from partstream.lm.cancellation import Disposable, Event, EventEmitter
 from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:

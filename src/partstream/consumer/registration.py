@@ -9,12 +9,12 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.checked_progress import defined_at
 from partstream.codec.checks import Expectation, check, instance_of, optional, sequence_of
 from partstream.consumer.response import LanguageModelChatResponse
 from partstream.consumer.running_request import RunningRequest, as_language_model_error
 from partstream.errors import CallerError, LanguageModelError, UnknownModelError
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.provider import LanguageModelChatInformation
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
-from partstream.cancellation import CancellationTokenSource
 from partstream.checked_progress import CheckedProgress
 from partstream.consumer.part_buffer import PartBuffer
 from partstream.contract.checker import CheckMode
 from partstream.errors import LanguageModelError, ProviderStuckError
+from partstream.lm.cancellation import CancellationTokenSource
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from partstream.cancellation import CancellationToken
     from partstream.consumer.settings import ConsumerSettings
     from partstream.contract.checker import Violation
-    from partstream.events import Disposable
+    from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import Progress
 

@@ -31,9 +31,9 @@ from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.consumer.language_model_chat import LanguageModelChat
     from partstream.consumer.plain_requests import Prompt
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
 

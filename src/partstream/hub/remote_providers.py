@@ -14,9 +14,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.answering import run_until_cancelled
-from partstream.cancellation import CancellationTokenSource
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
+from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
@@ -24,7 +24,7 @@ from partstream.provider_files import SourceLoader
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatInformation, Progress

@@ -32,7 +32,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.events import EventEmitter
 from partstream.hub.amounts import BudgetsUnreachableError, JournalError
 from partstream.hub.journal import (
     Adopt,
@@ -52,12 +51,12 @@ from partstream.hub.journal import (
 from partstream.hub.leases import BudgetGrant, BudgetRequest, DatabaseClock, WindowLeases, WorkerSettings, lease_asks
 from partstream.hub.reservations import Reservation, WaitingAnswers
 from partstream.hub.store.values import HubStoreUnusableError, StoreError, StoreUnreachableError
+from partstream.lm.cancellation import EventEmitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.events import Disposable
     from partstream.hub.amounts import Need
     from partstream.hub.directory import BudgetRule, Directory
     from partstream.hub.journal import Journal, Operation, OwnedJournal, Uploaded
@@ -72,6 +71,7 @@ if TYPE_CHECKING:
         Window,
         WorkerState,
     )
+    from partstream.lm.cancellation import Disposable
 
 
 # ---- liveness ----

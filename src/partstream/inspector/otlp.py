@@ -91,7 +91,7 @@ def _facts(answer: AnswerView) -> dict[str, _Value]:
         "partstream.outcome": answer["outcome"],
         "partstream.ending": answer["ending"],
         "partstream.blame": answer["blame"]["who"],
-        "partstream.events": sum(event["count"] for event in answer["events"]),
+        "partstream.lm.cancellation": sum(event["count"] for event in answer["events"]),
         "partstream.rules_broken": answer["verdict"]["broken"],
     }
     for label, count in () if answer["usage"] is None else answer["usage"]["rows"]:

@@ -16,8 +16,7 @@ from partstream.codec.checks import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
-    from partstream.events import Event
+    from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart

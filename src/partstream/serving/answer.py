@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.answering import run_to_the_last_report
-from partstream.cancellation import CancellationTokenSource
 from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
 from partstream.errors import (
@@ -27,6 +26,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
+from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.serving.counting import counted_usage

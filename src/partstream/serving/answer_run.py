@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.cancellation import CancellationToken
 from partstream.conversation.chat_request import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.kept_answer import KeptAnswer
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import Reply
 from partstream.server.replies import BufferedReplySink, DocumentReply, Head, KeepAlive, StreamReply
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Receive, Scope, Send
     from partstream.capturing.last_answers import LastAnswers
-    from partstream.events import Event
+    from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
     from partstream.serving.authentication import Caller
     from partstream.serving.lifetimes import Lifetime

@@ -14,7 +14,7 @@ from partstream.tokens import MessageCounter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.provider import LanguageModelChatInformation

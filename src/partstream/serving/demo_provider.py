@@ -28,7 +28,7 @@ from partstream.simple import user_request
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions, Tool
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress

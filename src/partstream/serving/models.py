@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from partstream.cancellation import CancellationToken
 from partstream.errors import LanguageModelError, UnknownModelError
+from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.serve import ServedModel
 from partstream.serving.provider_errors import is_cancellation_of_ours
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
 from partstream.serving.endpoints import endpoints_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.capturing.last_answers import LastAnswers
-    from partstream.events import Disposable
+    from partstream.lm.cancellation import Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ServedState

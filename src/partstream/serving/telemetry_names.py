@@ -63,7 +63,7 @@ class Attribute(StrEnum):
     CALLER = "partstream.caller"
     TURN = "partstream.turn"
     KIND = "partstream.answer_kind"
-    EVENTS = "partstream.events"
+    EVENTS = "partstream.lm.cancellation"
     IS_CANCELLED = "partstream.cancelled_by_client"
     IS_COUNTED = "partstream.usage_is_counted"
 

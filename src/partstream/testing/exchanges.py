@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.events import Event, EventEmitter
+from partstream.lm.cancellation import Event, EventEmitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

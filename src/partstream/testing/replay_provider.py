@@ -18,7 +18,7 @@ from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_promp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.testing.scenarios import Outputs

@@ -38,7 +38,7 @@ from partstream.testing.token_rule import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
     from partstream.testing.scenarios import Outputs

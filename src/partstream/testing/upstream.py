@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Application
     from partstream.bundles.exchange import RecordedExchange
-    from partstream.events import Event
+    from partstream.lm.cancellation import Event
     from partstream.lm.outputs import InboundRequest
     from partstream.loopback.connection import LoopbackLimits
 

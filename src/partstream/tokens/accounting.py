@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream._version import __version__
 from partstream.conversation.digest import short_digest
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.message_counter import MessageCounter

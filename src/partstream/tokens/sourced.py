@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from partstream.events import Event
+    from partstream.lm.cancellation import Event
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.tokens.counting.count import TokenCount

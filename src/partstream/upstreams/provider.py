@@ -11,7 +11,7 @@ from partstream.answering import run_until_cancelled
 from partstream.capturing.current import current_capture
 from partstream.capturing.mode import CaptureMode
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import ErrorMode, error_text
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.log_level import logging_from
@@ -28,7 +28,7 @@ from partstream.upstreams.warnings import with_protocol, with_warnings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.tokens import Counters, TokenCount

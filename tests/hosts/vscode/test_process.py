@@ -795,7 +795,7 @@ def test_an_answer_that_fails_or_is_cancelled_tells_nothing(write):
 
 def test_a_provider_that_learns_to_count_otherwise_says_for_which_models(write):
     path = write("""
-        from partstream.events import EventEmitter
+        from partstream.lm.cancellation import EventEmitter
         from partstream.tokens import CountSource, TokenCount
 
         class Own(Base):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.conformance.judging import BrokenPromise
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from partstream.upstreams.addresses import is_loopback, without_query
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.conformance.scripts import Script
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
 

@@ -27,7 +27,7 @@ from partstream.rpc.framing import encode_frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
 

@@ -15,8 +15,8 @@ from partstream.user_code import said_by
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 

@@ -20,8 +20,8 @@ from partstream.user_code import failing_place, fault_of, said_by
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
+    from partstream.lm.cancellation import CancellationToken
 
 __all__ = [
     "ProviderFailedError",

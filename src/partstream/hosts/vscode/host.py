@@ -34,11 +34,11 @@ from partstream.tokens.usage_book import DAYS, UsageBook
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.announcements import Announcements
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.pages.policy import ContentPolicy

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence, Sized
     from pathlib import Path
 
-    from partstream.cancellation import CancellationToken
-    from partstream.events import Disposable
     from partstream.hosts.vscode import wire
+    from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader, Stamp
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
     from partstream.kept_files import KeptFiles
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
 from partstream.hosts.vscode.announcements import Announcements
 from partstream.hosts.vscode.failures import ProviderFailedError, error_data
@@ -25,6 +24,7 @@ from partstream.hosts.vscode.progress import StreamProgress, open_progress_strea
 from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.hosts.vscode.validation import InvalidParamsError, check
+from partstream.lm.cancellation import CancellationTokenSource
 from partstream.log_level import LogLevel, logging_from
 from partstream.rpc.connection import (
     Connection,

@@ -30,8 +30,8 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
-from partstream.events import EventEmitter
 from partstream.hub.directory import Route
+from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
@@ -45,8 +45,8 @@ from partstream.upstreams.one_attempt import one_attempt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.hub.directory import ModelRoute
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart

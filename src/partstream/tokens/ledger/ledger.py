@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from partstream.codec.system import DATA
-from partstream.events import EventEmitter
+from partstream.lm.cancellation import EventEmitter
 from partstream.tokens.ledger.calibration import WINDOW
 from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
 from partstream.tokens.ledger.rows import WantedRows
