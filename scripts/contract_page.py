@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.contract import RULES, UNOBSERVABLE
+from partstream.lm.contract import RULES, UNOBSERVABLE
 
 __all__ = ["contract_page"]
 
 _HEAD: Final = """\
 # The contract of a response stream
 
-<!-- Made by scripts/generate.py from src/partstream/contract/rules.py. Change it there. -->
+<!-- Made by scripts/generate.py from src/partstream/lm/contract.py. Change it there. -->
 
 A provider makes these promises about the parts of one response. The sections are those of "Language Model Provider
 Stream Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges a recording by these rules;
-`partstream.contract.ContractChecker` judges a running stream. [The conformance kit](conformance-kit.md) provokes what
+`partstream.lm.contract.ContractChecker` judges a running stream. [The conformance kit](conformance-kit.md) provokes what
 they speak of, and judges a provider or a server: `partstream conformance my_provider.py`.
 
 In strict mode, a part that breaks a MUST raises `ContractViolationError`, which names the rule. In lenient mode, the

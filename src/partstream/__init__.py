@@ -96,9 +96,9 @@ if TYPE_CHECKING:
         stream_tool_loop,
     )
     from partstream.consumer.plain_requests import Prompt, RequestFields
-    from partstream.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.conversation.capabilities import ContextEdit, ModelCapabilities, ThinkingForm
     from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
+    from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.lm.outputs import (
         CitationMode,
         ErrorMode,
@@ -333,13 +333,13 @@ _LAZY = {
     "run_tool_loop": "partstream.consumer.tool_loop",
     "stream_tool_loop": "partstream.consumer.tool_loop",
     "CaptureMode": "partstream.capturing.mode",
-    "CheckMode": "partstream.contract.checker",
-    "CodePlace": "partstream.contract.checker",
-    "ContractChecker": "partstream.contract.checker",
-    "Evidence": "partstream.contract.rules",
-    "Level": "partstream.contract.rules",
-    "Rule": "partstream.contract.rules",
-    "Violation": "partstream.contract.checker",
+    "CheckMode": "partstream.lm.contract",
+    "CodePlace": "partstream.lm.contract",
+    "ContractChecker": "partstream.lm.contract",
+    "Evidence": "partstream.lm.contract",
+    "Level": "partstream.lm.contract",
+    "Rule": "partstream.lm.contract",
+    "Violation": "partstream.lm.contract",
     "ContextEdit": "partstream.conversation.capabilities",
     "ModelCapabilities": "partstream.conversation.capabilities",
     "ThinkingForm": "partstream.conversation.capabilities",

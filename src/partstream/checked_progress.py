@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from partstream.codec.checks import as_kind
-from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
+from partstream.lm.contract import CheckMode, CodePlace, ContractChecker
 from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.user_code import is_of_provider
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
     from types import FrameType
 
-    from partstream.contract.checker import Violation
+    from partstream.lm.contract import Violation
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress
 

@@ -12,8 +12,8 @@ from partstream.codec.checks import Expectation, check
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
 from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, RequestFields
-from partstream.contract import CheckMode
 from partstream.errors import CallerError
+from partstream.lm.contract import CheckMode
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider

@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract.checker import CodePlace
 from partstream.errors import PartstreamError
+from partstream.lm.contract import CodePlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

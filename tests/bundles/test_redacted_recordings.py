@@ -24,8 +24,8 @@ from partstream.bundles.exchange import (
 )
 from partstream.bundles.redaction import redact
 from partstream.bundles.redaction.stand_ins import stand_in
-from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from partstream.cli import main
-from partstream.contract import RULES
+from partstream.lm.contract import RULES
 
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": '{"path": "/src"}'}
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}

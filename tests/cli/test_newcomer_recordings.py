@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from commands import call_process, run
 
 from partstream.cli import main
-from partstream.contract import RULES
+from partstream.lm.contract import RULES
 from recordings import FOLDER as RECORDINGS
 
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}

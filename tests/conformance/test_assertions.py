@@ -11,8 +11,8 @@ from partstream.conformance.assertions import (
     recorded_answer,
     recorded_answer_sync,
 )
-from partstream.contract import Level
 from partstream.errors import CallerError, LanguageModelError
+from partstream.lm.contract import Level
 
 CALL = ToolCallPart("c1", "read", {"path": "a"})
 READ = Tool("read", "Reads a file.", {"type": "object"})

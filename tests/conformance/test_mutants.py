@@ -12,7 +12,7 @@ from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run
 from partstream.conformance.selection import all_rows, check_ids
 from partstream.conformance.verdicts import Verdict
-from partstream.contract import RULES
+from partstream.lm.contract import RULES
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
 LIMITS = TimeLimits(grace_seconds=0.003)

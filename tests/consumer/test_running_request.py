@@ -11,8 +11,8 @@ from scripted import HELLO, Request, answers, model_with, read_into, run, until
 
 from partstream import CancellationTokenSource, LanguageModelError, ResponsePart, TextPart, ToolCallPart
 from partstream.consumer import ConsumerLimits
-from partstream.contract import RULES, CheckMode
 from partstream.errors import ContractViolationError, ProviderStuckError
+from partstream.lm.contract import RULES, CheckMode
 from partstream.lm.parts import unchecked_part
 
 TEXTS = [TextPart(letter) for letter in "abcd"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from partstream.contract import RULES, CheckMode, ContractChecker, Level
 from partstream.errors import ContractViolationError
+from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level
 
 Scenario = Callable[[ContractChecker], object]
 

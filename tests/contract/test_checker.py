@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from promises import breaks, keeps
 
-from partstream.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, CodePlace, ContractChecker, Level
 from partstream.errors import ContractViolationError, LanguageModelError, UpstreamHTTPError
+from partstream.lm.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, CodePlace, ContractChecker, Level
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 

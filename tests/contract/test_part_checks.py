@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 from promises import breaks, keeps
 
-from partstream.contract import CheckMode, ContractChecker, Level
+from partstream.lm.contract import CheckMode, ContractChecker, Level
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 

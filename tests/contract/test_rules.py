@@ -7,7 +7,7 @@ import test_checker
 import test_part_checks
 from promises import BREAKING, KEEPING, breaks, keeps
 
-from partstream.contract import RULES, UNOBSERVABLE, Level
+from partstream.lm.contract import RULES, UNOBSERVABLE, Level
 
 # The sections of the document that speak of a response stream; the rest is types, rendering and future plans.
 SECTIONS = {"1.1", "1.2", "2.1", "2.2", "2.4", "3.1", "3.2", "3.3", "3.4", "4.1", "5.1", "5.2", "5.3", "7.3", "8.2"}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError, UpstreamFailureError
+from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import (
     CitationMode,

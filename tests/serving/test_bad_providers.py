@@ -9,8 +9,8 @@ import pytest
 
 from partstream import chat_model
 from partstream.codec.json_codec import loads
-from partstream.contract.rules import RULES
 from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
+from partstream.lm.contract import RULES
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
 from partstream.serving.app import app

@@ -11,8 +11,8 @@ import openresponses_types.types as schema
 import pytest
 
 from openresponses_schema import validate_event, validate_response
-from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import (
     DataPart,

@@ -14,8 +14,8 @@ from partstream import (
     ToolCallPart,
 )
 from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolFunction, run_tool_loop
-from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
+from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import USAGE_MIME_TYPE

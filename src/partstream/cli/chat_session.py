@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from partstream.cli.chat_partners import ChatPartner
     from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
-    from partstream.contract import Violation
+    from partstream.lm.contract import Violation
     from partstream.lm.parts import FinishReason, ResponsePart
 
 __all__ = ["ChatSession", "Screens"]

@@ -1,6 +1,6 @@
 """`partstream check`: judges recorded streams by the contract and reports a verdict for each rule.
 
-Prints; the judging is in :mod:`partstream.cli.judging`, the rules in :mod:`partstream.contract`, the reading of
+Prints; the judging is in :mod:`partstream.cli.judging`, the rules in :mod:`partstream.lm.contract`, the reading of
 recordings in :mod:`partstream.protocols`.
 """
 
@@ -23,8 +23,8 @@ from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.codec.text import visible
-from partstream.contract import RULES, Rule
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.lm.contract import RULES, Rule
 from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:

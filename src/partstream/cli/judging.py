@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
+from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from partstream.codec.json_codec import find_non_json
 from partstream.configuration.advice import AT_A_TERMINAL
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.consumer import LanguageModels
-from partstream.contract import Level
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import CancellationToken
+from partstream.lm.contract import Level
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.lm.provider import ModelFields
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from partstream.configuration.advice import Advice
     from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
-    from partstream.contract import Violation
+    from partstream.lm.contract import Violation
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["TrialLimits", "examine_loaded", "examine_provider", "finding_on_load"]

@@ -21,15 +21,15 @@ from partstream.conformance.judging import BrokenPromise, judge_answer
 from partstream.conformance.moves import read_moves
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import Answer, TranscriptEventKind
-from partstream.contract import CheckMode, ContractChecker, Level
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
+from partstream.lm.contract import CheckMode, ContractChecker, Level
 from partstream.lm.messages import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.contract import Rule
+    from partstream.lm.contract import Rule
     from partstream.lm.provider import LanguageModelChatProvider
 
 __all__ = ["BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"]

@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.verdicts import CheckResult, Verdict
-from partstream.contract import RULES
 from partstream.errors import CallerError
+from partstream.lm.contract import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -14,8 +14,8 @@ from partstream.conformance.results import PIXEL, RESULT_WORD
 from partstream.conformance.scripts import USAGE, Ending
 from partstream.conformance.targets.target import RequestLimitError
 from partstream.conformance.transcript import TranscriptEventKind
-from partstream.contract import RULES, Evidence
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
+from partstream.lm.contract import RULES, Evidence
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.user_code import placed
 

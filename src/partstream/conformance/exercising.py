@@ -18,7 +18,7 @@ from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import BrokenPromise, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
-from partstream.contract import RULES
+from partstream.lm.contract import RULES
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.conformance.exercises import Relation
 from partstream.conformance.hints import HINTS
 from partstream.conformance.promises import PROMISES, Promise
-from partstream.contract import Level
-from partstream.contract.hints import Hint
+from partstream.lm.contract import Hint, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.kept_failures import read_failure, write_failure
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
-from partstream.contract import Level
+from partstream.lm.contract import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract.hints import RULE_HINTS, Hint
+from partstream.lm.contract import RULE_HINTS, Hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.conformance.scripts import Call, Echo, Say, Think
 from partstream.conformance.transcript import TranscriptEventKind
-from partstream.contract import RULES, CheckMode, ContractChecker, Level
+from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.scripts import Block, Script, ScriptedAnswer
     from partstream.conformance.transcript import Answer, Transcript
-    from partstream.contract import Rule, Violation
     from partstream.errors import LanguageModelError
+    from partstream.lm.contract import Rule, Violation
 
 __all__ = ["AnswerJudgement", "BrokenPromise", "judge_answer", "judge_transcript"]
 

@@ -1,6 +1,6 @@
 """The promises that only a driver can judge, as data beside the rules of the contract; knows no way to judge them.
 
-`partstream.contract.rules.UNOBSERVABLE` says of some of them why no stream of parts shows them: the kit has both sides.
+`partstream.lm.contract.UNOBSERVABLE` says of some of them why no stream of parts shows them: the kit has both sides.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract import RULES, Level
+from partstream.lm.contract import RULES, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

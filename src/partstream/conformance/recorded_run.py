@@ -21,9 +21,9 @@ from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.moves import Move
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
-from partstream.contract import RULES, Level
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
+from partstream.lm.contract import RULES, Level
 from partstream.lm.outputs import Finish
 from partstream.upstreams.recorded import recorded_outputs
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from partstream.conformance.opening import Tested
     from partstream.conformance.promises import Promise
     from partstream.conformance.report import Report
-    from partstream.contract import Rule
     from partstream.errors import LanguageModelError
+    from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool
 
 __all__ = ["RECORDED", "replay_exchanges"]

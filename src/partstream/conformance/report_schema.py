@@ -10,7 +10,7 @@ from typing import Any, Final
 from partstream.conformance.report import REPORT_VERSION
 from partstream.conformance.transcript import TRANSCRIPT_VERSION
 from partstream.conformance.verdicts import Blame, Verdict
-from partstream.contract import Level
+from partstream.lm.contract import Level
 
 __all__ = ["report_json_schema"]
 

@@ -12,7 +12,7 @@ from partstream.conformance.judging import judge_transcript
 from partstream.conformance.promises import PROMISES
 from partstream.conformance.selection import check_ids
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
-from partstream.contract import RULES, Level
+from partstream.lm.contract import RULES, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,9 +21,9 @@ from partstream.consumer.settings import (
     ViolationLog,
     log_provider_error,
 )
-from partstream.contract.checker import CheckMode
 from partstream.errors import DuplicateVendorError
 from partstream.lm.cancellation import Disposable, Event, EventEmitter
+from partstream.lm.contract import CheckMode
 from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:

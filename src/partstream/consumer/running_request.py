@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.checked_progress import CheckedProgress
 from partstream.consumer.part_buffer import PartBuffer
-from partstream.contract.checker import CheckMode
 from partstream.errors import LanguageModelError, ProviderStuckError
 from partstream.lm.cancellation import CancellationTokenSource
+from partstream.lm.contract import CheckMode
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from partstream.consumer.settings import ConsumerSettings
-    from partstream.contract.checker import Violation
     from partstream.lm.cancellation import CancellationToken, Disposable
+    from partstream.lm.contract import Violation
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import Progress
 

@@ -14,7 +14,7 @@ from partstream.user_code import failing_place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.contract.checker import CheckMode, Violation
+    from partstream.lm.contract import CheckMode, Violation
 
 __all__ = [
     "ConsumerLimits",

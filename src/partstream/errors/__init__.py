@@ -145,7 +145,7 @@ class ContractViolationError(CallerError):
     """A provider broke a rule of the stream contract.
 
     Attributes:
-        rule_id: The rule's identifier, as in :data:`partstream.contract.RULES`.
+        rule_id: The rule's identifier, as in :data:`partstream.lm.contract.RULES`.
         section: The section of the contract.
         detail: A description of what the provider did.
     """

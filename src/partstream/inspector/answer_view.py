@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.bundles.asked import tools_asked
 from partstream.bundles.exchange import HowEnded
-from partstream.contract import Level
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.blame import EndFacts, blame
@@ -31,6 +30,7 @@ from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchang
 from partstream.inspector.reported import as_reported, differs
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
+from partstream.lm.contract import Level
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import END_OF_BYTES

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
-from partstream.contract.hints import RULE_HINTS
+from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.contract import Level
+from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:

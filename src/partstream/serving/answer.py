@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.capturing.capture import AnswerCapture
-    from partstream.contract.checker import Violation
+    from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart

@@ -2,7 +2,7 @@
 
 import re
 
-from partstream.contract import RULES
+from partstream.lm.contract import RULES
 
 from .sidecar import running
 

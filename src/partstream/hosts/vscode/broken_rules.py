@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partstream.contract import Violation
     from partstream.hosts.vscode import wire
+    from partstream.lm.contract import Violation
 
 __all__ = ["BrokenRules"]
 

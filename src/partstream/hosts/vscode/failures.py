@@ -10,11 +10,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
-from partstream.contract import CodePlace
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.hosts.vscode.error_fields import field_of
 from partstream.hosts.vscode.forked import is_forked
 from partstream.hosts.vscode.problem_kinds import problem_kind
+from partstream.lm.contract import CodePlace
 from partstream.user_code import failing_place, fault_of, said_by
 
 if TYPE_CHECKING:
