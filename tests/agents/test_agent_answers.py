@@ -36,7 +36,7 @@ from partstream.agents import (
     SubAgentText,
     as_model,
 )
-from partstream.inner_activity import call_line, result_line
+from partstream.lm.inner_activity import call_line, result_line
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, FinishReason, UnifiedFinishReason
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(8)

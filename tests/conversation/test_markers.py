@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.inner_activity import ACTIVITY_MIME_TYPE
+from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.parts import KNOWN_MARKS, is_mark
 
 MARKS = [*KNOWN_MARKS, "acme", "", "Usage", "application/vnd.vscode.x", "application/vnd.acme.state", "usage; v=1"]

@@ -6,7 +6,7 @@ import pytest
 
 from partstream import DataPart, Finish, Outcome, RequestOptions, TextPart
 from partstream.codec.json_codec import dumps
-from partstream.inner_activity import InnerCall, InnerResult, call_data, result_data
+from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, result_data
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE
 from partstream.protocols.protocol import loadable_protocols

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
     from partstream.agents.detection import UnknownAgentError, find_adapter
     from partstream.agents.run import RunStates
-    from partstream.inner_activity import InnerCall, InnerResult
+    from partstream.lm.inner_activity import InnerCall, InnerResult
     from partstream.runtime.client_events import ClientEvents, from_events, in_thread
     from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
 
@@ -102,8 +102,8 @@ _LAZY = {
     "ApprovalAsked": "partstream.agents.adapter",
     "ExternalCalls": "partstream.agents.adapter",
     "Handover": "partstream.agents.adapter",
-    "InnerCall": "partstream.inner_activity",
-    "InnerResult": "partstream.inner_activity",
+    "InnerCall": "partstream.lm.inner_activity",
+    "InnerResult": "partstream.lm.inner_activity",
     "KeptState": "partstream.agents.adapter",
     "Question": "partstream.agents.adapter",
     "ResultObject": "partstream.agents.adapter",

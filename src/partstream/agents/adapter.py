@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart

@@ -28,7 +28,8 @@ from partstream.conversation.digest import short_digest
 from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Call, Result
-from partstream.inner_activity import (
+from partstream.kept_files import is_file
+from partstream.lm.inner_activity import (
     InnerCall,
     InnerResult,
     call_data,
@@ -40,7 +41,6 @@ from partstream.inner_activity import (
     wanted_call,
     wish,
 )
-from partstream.kept_files import is_file
 from partstream.lm.messages import Tool
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (

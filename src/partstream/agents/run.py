@@ -41,8 +41,8 @@ from partstream.conversation.pairing import pair
 from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
 from partstream.conversation.turns import Call, Result, Text, TurnRole
 from partstream.errors import LanguageModelError
-from partstream.inner_activity import plain_value
 from partstream.kept_folder import FileLimits, KeptFolder
+from partstream.lm.inner_activity import plain_value
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part

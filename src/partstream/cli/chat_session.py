@@ -23,8 +23,8 @@ from partstream.consumer.assistant_message import assistant_content
 from partstream.consumer.choosing import choose_model
 from partstream.consumer.settings import ViolationLog
 from partstream.errors import PartstreamError
-from partstream.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
+from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,

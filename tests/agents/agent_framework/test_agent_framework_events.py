@@ -19,7 +19,7 @@ from partstream.agents.adapter import (
 )
 from partstream.agents.agent_framework import RunEvents
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 

@@ -11,7 +11,7 @@ from partstream import FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.agents.adapter import ApprovalAsked, Decision, ExternalCalls, Handover, Question, StepUsage
 from partstream.agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
 from partstream.agents.langchain.messages import finish_reason_of
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
 

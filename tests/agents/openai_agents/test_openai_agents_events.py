@@ -17,7 +17,7 @@ from partstream.agents.adapter import (
 )
 from partstream.agents.openai_agents import RunEnd, RunEvents
 from partstream.errors import LanguageModelError, ToolArgumentsError
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 

@@ -8,7 +8,7 @@ from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.codec.json_codec import loads
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
-from partstream.inner_activity import ACTIVITY_MIME_TYPE
+from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.outputs import Finish, Outcome, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import UnifiedFinishReason, Usage
 from partstream.protocols.ag_ui.read_response import EVENTS

@@ -28,7 +28,7 @@ from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage

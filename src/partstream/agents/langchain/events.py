@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
 from partstream.agents.langchain.messages import SpokenMessages
 from partstream.codec.text import code_block
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
 

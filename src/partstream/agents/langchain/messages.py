@@ -10,7 +10,7 @@ from partstream.agents.adapter import AgentFile, StepUsage, SubAgentText
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link

@@ -27,7 +27,7 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.turns import Attachment, Text
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import ToolArgumentsError
-from partstream.inner_activity import InnerCall, InnerResult
+from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage

@@ -28,7 +28,7 @@ from partstream.agents.adapter import (
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
-from partstream.inner_activity import InnerCall, InnerResult, plain_value, shown_call
+from partstream.lm.inner_activity import InnerCall, InnerResult, plain_value, shown_call
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
-from partstream.inner_activity import handover_line
+from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import text_part
 from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of

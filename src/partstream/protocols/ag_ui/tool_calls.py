@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.errors import ToolArgumentsError
-from partstream.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
+from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
 from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID

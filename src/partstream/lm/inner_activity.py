@@ -15,21 +15,6 @@ from typing import Any, Final, Protocol
 from partstream.codec.text import code_block, inline_code, visible
 from partstream.lm.parts import DataPart
 
-__all__ = [
-    "ACTIVITY_MIME_TYPE",
-    "InnerCall",
-    "InnerResult",
-    "call_data",
-    "call_line",
-    "handover_line",
-    "plain_value",
-    "result_data",
-    "result_line",
-    "shown_call",
-    "wanted_call",
-    "wish",
-]
-
 ACTIVITY_MIME_TYPE: Final = "application/vnd.partstream.activity+json"
 """The media type of a data part that holds one inner call or result in full; hosts ignore it."""
 
