@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.continuation import history_digest
-from partstream.conversation.normal_form import read_turns
+from partstream.conversation.turns import read_turns
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply

@@ -21,8 +21,8 @@ from conversation.samples import (
     user,
 )
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.pairing import MISSING_RESULT
 from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.turns import MISSING_RESULT
 
 
 class Row(NamedTuple):

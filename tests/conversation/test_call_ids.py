@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.call_ids import MAX_ID_LENGTH, CallIdRule, CallIds, IdForm
+from partstream.conversation.turns import MAX_ID_LENGTH, CallIdRule, CallIds, IdForm
 
 IDS = st.lists(st.text(max_size=90) | st.sampled_from(["gw-1", "1", "gw-gw-1", "", "gw-"]), max_size=8)
 

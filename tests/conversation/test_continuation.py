@@ -5,9 +5,9 @@ import pytest
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, user
 from partstream import ChatMessage, TextPart, ToolCallPart
 from partstream.conversation.continuation import history_digest
-from partstream.conversation.digest import answer_digest
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.turns import answer_digest
 
 STORING = RequestSettings(continuation=Continuation.ON)
 

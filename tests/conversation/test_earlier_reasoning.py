@@ -11,8 +11,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.reasoning import ITEMS, carried_reasoning
 from partstream.conversation.state_marker import MAX_MARKER_LENGTH, StateMarker, marker_part, read_marker
-from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.turns import Reasoning, Text
+from partstream.conversation.turns import Reasoning, Text, ToolNames
 from partstream.lm.parts import ResponsePart
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import assistant, called, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.greeting import leading_instructions
+from partstream.conversation.turns import leading_instructions
 
 INSTRUCTIONS = [
     "You are a helpful assistant.",

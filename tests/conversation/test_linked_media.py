@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.conversation.media import Media, MediaKind, read_media
-from partstream.conversation.normal_form import read_turns
 from partstream.conversation.settings import RequestSettings, ToolImages
+from partstream.conversation.turns import read_turns
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_sdk.model_messages import to_model_messages

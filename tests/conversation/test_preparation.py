@@ -23,14 +23,12 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.codec.json_codec import dumps
-from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.carried import Carried
 from partstream.conversation.continuation import history_digest
-from partstream.conversation.digest import answer_digest
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.state_marker import StateMarker, marker_part
-from partstream.conversation.turns import Call, Result, Turn
+from partstream.conversation.turns import Call, CallIdRule, IdForm, Result, Turn, answer_digest
 
 SETTINGS = st.builds(
     RequestSettings,

@@ -14,8 +14,7 @@ from partstream.conversation.media import MediaKind
 from partstream.conversation.places import AnswerPlace
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
 from partstream.conversation.state_marker import Origin, StateMarker, read_marker
-from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, ToolNames
 
 ITEM = {"id": "rs_1", "encrypted_content": "e"}
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import DataPart
-from partstream.conversation.digest import short_digest
 from partstream.conversation.state_marker import MAX_MARKER_LENGTH, Origin, StateMarker, marker_part, read_marker
+from partstream.conversation.turns import short_digest
 
 MARKER = StateMarker(
     Origin("0a1b", "creator/model:free"), "resp_1", "history", "answer", ({"id": "rs_1", "encrypted_content": "e"},)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.texts import joined_texts, well_formed
+from partstream.conversation.turns import joined_texts, well_formed
 
 
 @pytest.mark.parametrize(

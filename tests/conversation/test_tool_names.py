@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.tool_names import NameForm, ToolNames
+from partstream.conversation.turns import NameForm, ToolNames
 
 VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 NAMES = st.lists(st.text(max_size=80) | st.from_regex(VALID, fullmatch=True), max_size=8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.media import MediaKind, read_media
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.ai_gateway.write_request import read_call_options

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import URI_LIST, read_media
-from partstream.conversation.texts import joined_texts
+from partstream.conversation.turns import joined_texts
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import (
     DataPart,

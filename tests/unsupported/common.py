@@ -13,7 +13,7 @@ The forms below join what any wire may cut anew: the pieces of a text, and messa
 other. Everything else that differs has a row, here where several wires share it, and stands in docs/translation.md.
 
 What a request loses while it is prepared is the same for all wires
-(:mod:`partstream.conversation.preparation`, :mod:`partstream.conversation.deferral`).
+(:mod:`partstream.conversation.preparation`, :mod:`partstream.conversation.turns`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conversation.call_ids import CallIds
-from partstream.conversation.greeting import leading_instructions
 from partstream.conversation.media import MediaKind, read_media
-from partstream.conversation.texts import joined_texts, well_formed
-from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
+from partstream.conversation.turns import (
+    FAILED,
+    FAILED_SILENTLY,
+    SHOWN_BY_ASSISTANT,
+    CallIds,
+    ToolNames,
+    in_next_user_message,
+    joined_texts,
+    leading_instructions,
+    well_formed,
+)
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped

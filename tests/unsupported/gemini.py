@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.conversation.turns import FAILED_SILENTLY
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import (
     DataPart,

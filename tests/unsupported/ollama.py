@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
-from partstream.conversation.texts import joined_texts
+from partstream.conversation.turns import joined_texts
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage

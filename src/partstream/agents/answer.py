@@ -24,10 +24,7 @@ from partstream.agents.adapter import (
     SubAgentText,
 )
 from partstream.codec.text import code_block, inline_code
-from partstream.conversation.digest import short_digest
-from partstream.conversation.texts import well_formed
-from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.turns import Call, Result
+from partstream.conversation.turns import Call, Result, ToolNames, short_digest, well_formed
 from partstream.kept_files import is_file
 from partstream.lm.inner_activity import (
     InnerCall,

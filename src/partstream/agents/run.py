@@ -34,12 +34,19 @@ from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, que
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
-from partstream.conversation.call_ids import CallIds
-from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
-from partstream.conversation.normal_form import read_turns
-from partstream.conversation.pairing import pair
 from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
-from partstream.conversation.turns import Call, Result, Text, TurnRole
+from partstream.conversation.turns import (
+    Call,
+    CallIds,
+    HistoryDigest,
+    Result,
+    Text,
+    TurnRole,
+    add_fields,
+    answer_digest,
+    pair,
+    read_turns,
+)
 from partstream.errors import LanguageModelError
 from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.lm.inner_activity import plain_value

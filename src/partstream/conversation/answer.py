@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.conversation.digest import answer_digest
 from partstream.conversation.places import PLACE, AnswerPlace, follows_text
 from partstream.conversation.reasoning import ITEMS, ORIGIN, usable_items
 from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.turns import answer_digest
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.conversation.state_marker import Origin
-    from partstream.conversation.tool_names import ToolNames
+    from partstream.conversation.turns import ToolNames
     from partstream.lm.parts import DataPart, ResponsePart
 
 __all__ = ["ResponseState"]

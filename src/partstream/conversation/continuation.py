@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.conversation.digest import HistoryDigest, answer_digest
-from partstream.conversation.turns import Result
+from partstream.conversation.turns import HistoryDigest, Result, answer_digest
 from partstream.lm.parts import ToolResultPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.conversation.call_ids import CallIds
     from partstream.conversation.state_marker import Origin, StateMarker
-    from partstream.conversation.turns import Turn
+    from partstream.conversation.turns import CallIds, Turn
     from partstream.lm.messages import ChatMessage
 
 __all__ = ["find_continuation", "history_digest", "is_answer"]

@@ -7,20 +7,24 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.call_ids import CallIds
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ASKED_IN, ChatRequest
 from partstream.conversation.continuation import find_continuation, is_answer
-from partstream.conversation.digest import short_digest
-from partstream.conversation.normal_form import read_turns
-from partstream.conversation.pairing import pair
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.conversation.settings import Continuation, SystemAs
 from partstream.conversation.state_marker import read_marker
-from partstream.conversation.texts import well_formed
-from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.turns import Call, Text, TurnRole
+from partstream.conversation.turns import (
+    Call,
+    CallIds,
+    Text,
+    ToolNames,
+    TurnRole,
+    pair,
+    read_turns,
+    short_digest,
+    well_formed,
+)
 from partstream.lm.messages import Role, Tool
 from partstream.lm.parts import DataPart
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.call_ids import ANY_IDS, CallIdRule
-from partstream.conversation.tool_names import ANY_NAME, NameForm
+from partstream.conversation.turns import ANY_IDS, ANY_NAME, CallIdRule, NameForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

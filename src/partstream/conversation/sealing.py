@@ -7,7 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.conversation.digest import short_digest
+from partstream.conversation.turns import short_digest
 
 __all__ = ["seal", "unseal"]
 

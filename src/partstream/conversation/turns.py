@@ -1,21 +1,46 @@
-"""A conversation as a list of turns: the common form from which every protocol writes its request.
+"""Conversations in a form that every protocol can send: the meaning of messages, before any wire form; no I/O.
 
-A turn holds consecutive pieces of one role; consecutive results of tools form a turn of their own. Names and call ids
-are those to send.
+The entrance is :func:`partstream.conversation.preparation.prepare`: it makes a
+:class:`partstream.conversation.chat_request.ChatRequest` of messages and options, which a protocol's folder only has to
+write.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import re
+from collections import deque
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from hashlib import blake2b
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+
+from partstream.conversation.media import MediaKind, read_media
+from partstream.lm.messages import Role
+from partstream.lm.parts import (
+    KNOWN_MARKS,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_mark,
+    row_of_class,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from partstream.conversation.media import MediaKind
+    from partstream.lm.messages import ChatMessage
+    from partstream.lm.parts import MessagePart, ToolResultContent
 
-__all__ = ["Attachment", "Call", "Note", "Piece", "Reasoning", "Result", "ResultContent", "Text", "Turn", "TurnRole"]
+
+# ---- turns ----
+# A conversation as a list of turns: the common form from which every protocol writes its request.
+#
+# A turn holds consecutive pieces of one role; consecutive results of tools form a turn of their own. Names and call
+# ids are those to send.
 
 
 class TurnRole(StrEnum):
@@ -138,3 +163,753 @@ class Note:
 
     subject: str
     where: str
+
+
+# ---- greeting ----
+# The rule for callers without a system role: assistant messages before the first user message are instructions.
+#
+# VS Code's public API has no system role, so extensions put their instructions into leading assistant messages. A
+# real greeting stands in the same place and must stay a greeting: it says hello or offers help, and gives no orders.
+#
+# Source: the documents' `fixSystemMessages`.
+
+_LONGEST_GREETING: Final = 300
+_HELLO: Final = re.compile(r"\W*(hi|hello|hey|welcome|greetings|good (morning|afternoon|evening|day))\b", re.IGNORECASE)
+_OFFER: Final = re.compile(r"\b(help|assist|do for you)\b.*\?\s*$", re.IGNORECASE | re.DOTALL)
+_ORDER: Final = re.compile(
+    r"\b(you are(?=\s+\w)|you're|you (must|should|will)|your (task|role|job)|act as|always|never|respond|follow)\b",
+    re.IGNORECASE,
+)
+
+
+def leading_instructions(messages: Sequence[ChatMessage]) -> int:
+    """The number of messages at the start that are instructions of a caller without a system role; mostly 0."""
+    if any(message.role is Role.SYSTEM for message in messages):
+        return 0
+    leading = list(takewhile(lambda message: message.role is Role.ASSISTANT, messages))
+    if len(leading) == len(messages) or not all(map(_may_be_instructions, leading)):
+        return 0
+    return len(leading)
+
+
+def _may_be_instructions(message: ChatMessage) -> bool:
+    """Whether a leading assistant message is neither a real answer nor a greeting."""
+    # Instructions may have cache marks; any other part that is not text comes from a model.
+    if not all(isinstance(part, TextPart) or _is_cache_mark(part) for part in message.content):
+        return False
+    text = "".join(part.value for part in message.content if isinstance(part, TextPart)).strip()
+    if len(text) > _LONGEST_GREETING or _ORDER.search(text):
+        return True
+    return not (_HELLO.match(text) or _OFFER.search(text))
+
+
+def _is_cache_mark(part: object) -> bool:
+    return isinstance(part, DataPart) and part.mime_type == "cache_control"
+
+
+# ---- texts ----
+# Makes text that every server can read, and one text of several; does not know where the text is used.
+
+
+def joined_texts(texts: Iterable[str]) -> str:
+    """The texts of one tool result as one, with a line end between two of them that no white space separates.
+
+    Each text is a whole of its own, such as a search hit or the content of a file. Without a separator, the last word
+    of one and the first of the next become one word.
+    """
+    joined: list[str] = []
+    for text in filter(None, texts):
+        if joined and not joined[-1][-1].isspace() and not text[0].isspace():
+            joined.append("\n")
+        joined.append(text)
+    return "".join(joined)
+
+
+def well_formed(text: str) -> str:
+    """The text with surrogate pairs joined, and U+FFFD instead of each lone surrogate.
+
+    Programs that cut UTF-16 text produce lone surrogates. JSON can represent them, but many servers refuse them.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+# ---- normal form ----
+# Converts messages into turns; leaves out only empty texts and the host's marks.
+#
+# A table converts the parts by their class; other modules handle thinking and ids.
+
+
+class _Placed(NamedTuple):
+    """A piece, and the role of the turn to which it belongs."""
+
+    role: TurnRole
+    piece: Piece
+
+
+_Notes: TypeAlias = list[Note]
+
+_SPEAKERS: Final = {Role.SYSTEM: TurnRole.SYSTEM, Role.USER: TurnRole.USER, Role.ASSISTANT: TurnRole.ASSISTANT}
+_SHOWN_BY: Final = {TurnRole.SYSTEM: TurnRole.USER}
+"""The role of images and files in messages of a role that allows only text."""
+_JSON_SUFFIXES: Final = ("/json", "+json")
+
+
+def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
+    """The turns of a conversation in order, with the given ids and names; and notes.
+
+    Consecutive results form one turn. Thinking is left out: it goes back in another way, or not at all.
+    """
+    turns: list[Turn] = []
+    notes: _Notes = []
+    instructions = leading_instructions(messages)
+    for number, message in enumerate(messages):
+        speaker = TurnRole.SYSTEM if number < instructions else _SPEAKERS[message.role]
+        run: list[Piece] = []
+        role = speaker
+        for place, part in enumerate(message.content):
+            placed = row_of_class(_CONVERTERS, part)(part, speaker, f"messages[{number}].content[{place}]", notes)
+            if placed is None:
+                continue
+            if placed.role is not role:
+                _end_run(turns, role, run, number)
+                role, run = placed.role, []
+            run.append(placed.piece)
+        _end_run(turns, role, run, number)
+    return turns, notes
+
+
+def _end_run(turns: list[Turn], role: TurnRole, run: Iterable[Piece], number: int) -> None:
+    content = tuple(run)
+    if content:
+        turns.append(Turn(role, content, number))
+
+
+def _text(part: TextPart, speaker: TurnRole, _where: str, _notes: _Notes) -> _Placed | None:
+    return _Placed(speaker, Text(well_formed(part.value))) if part.value else None
+
+
+def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Placed | None:
+    content = _content(part, where, notes)
+    if isinstance(content, Attachment):
+        return _Placed(_SHOWN_BY.get(speaker, speaker), content)
+    return None if content is None else _Placed(speaker, content)
+
+
+def _thinking(_part: ThinkingPart, _speaker: TurnRole, _where: str, _notes: _Notes) -> None:
+    """Leaves reasoning out: it is not the assistant's text, and sending it as text teaches the model to think aloud."""
+
+
+def _call(part: ToolCallPart, _speaker: TurnRole, where: str, _notes: _Notes) -> _Placed:
+    return _Placed(TurnRole.ASSISTANT, Call(part.call_id, part.name, part.input, where))
+
+
+def _result(part: ToolResultPart, _speaker: TurnRole, where: str, notes: _Notes) -> _Placed:
+    pieces = (_content(piece, f"{where}.content[{place}]", notes) for place, piece in enumerate(part.content))
+    content = tuple(piece for piece in pieces if piece is not None)
+    return _Placed(TurnRole.TOOL, Result(part.call_id, "", content, part.is_error, where))
+
+
+_CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
+    TextPart: _text,
+    ThinkingPart: _thinking,
+    DataPart: _data,
+    ToolCallPart: _call,
+    ToolResultPart: _result,
+}
+"""The converters by part class; a converter returns None for a part that is left out."""
+
+
+def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:
+    if isinstance(part, TextPart):
+        return Text(well_formed(part.value)) if part.value else None
+    if is_mark(part.mime_type):
+        if part.mime_type not in KNOWN_MARKS:
+            notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, kept out of the prompt", where))
+        return None
+    media = read_media(part)
+    if media.kind is MediaKind.TEXT:
+        return Text(media.text, media.media_type.endswith(_JSON_SUFFIXES)) if media.text else None
+    data = b"" if media.url else part.data
+    return Attachment(media.kind, media.media_type, data, where, media.url)
+
+
+# ---- spoken turns ----
+# Brings turns into the order that many wires demand: one message a speaker, and results right after their calls.
+#
+# Servers refuse a conversation in which a message of the user stands between a call and its result, and so does the
+# AI SDK since version 6 (`MissingToolResultsError`: recorded with `ai` 6.0.50). Hosts send it: text before a result
+# in one message, or a result that comes two messages later.
+
+
+@dataclass(slots=True)
+class MergedTurn:
+    """The words of one speaker, and the results of the calls in them.
+
+    Attributes:
+        role: Who speaks.
+        turns: What is said, in the turns that hold it.
+        results: The results, in the order they came; empty for all but the assistant, except for results whose calls
+            are not in the conversation, which stand alone.
+    """
+
+    role: TurnRole
+    turns: list[Turn] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def content(self) -> list[Piece]:
+        """All pieces of what is said."""
+        return [piece for turn in self.turns for piece in turn.content]
+
+
+def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
+    """The turns, those of the assistant that follow each other as one."""
+    said: list[MergedTurn] = []
+    callers: dict[str, MergedTurn] = {}
+    for turn in turns:
+        if turn.role is TurnRole.TOOL:
+            for piece in turn.content:
+                if isinstance(piece, Result):
+                    _caller(piece, callers, said).results.append(piece)
+            continue
+        last = said[-1] if said else None
+        if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
+            last = MergedTurn(turn.role)
+            said.append(last)
+        last.turns.append(turn)
+        callers |= {piece.call_id: last for piece in turn.content if isinstance(piece, Call)}
+    return said
+
+
+def _caller(result: Result, callers: dict[str, MergedTurn], said: list[MergedTurn]) -> MergedTurn:
+    """The turn that made the call; one of its own for a result whose call stands before the turns."""
+    if (caller := callers.get(result.call_id)) is not None:
+        return caller
+    if not said or said[-1].role is not TurnRole.TOOL:
+        said.append(MergedTurn(TurnRole.TOOL))
+    return said[-1]
+
+
+# ---- wording ----
+# The texts that we put into a conversation to replace a field that a protocol lacks.
+
+FAILED: Final = "The tool failed: "
+FAILED_SILENTLY: Final = "The tool failed and did not say why."
+"""Without this text, the model would take an error for a result."""
+
+SHOWN_BY_ASSISTANT: Final = "[shown by the assistant]"
+
+
+def in_next_user_message(kind: MediaKind, number: int) -> str:
+    """The text in a result that replaces an image or a file in the next message of the user."""
+    return f"[{kind} {number} of the next user message]"
+
+
+# ---- deferral ----
+# Moves images and files that a protocol does not accept at their place into a following message of the user.
+
+
+def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool) -> Iterator[Turn]:
+    """The turns, with images and files moved into a user turn after the consecutive results.
+
+    Args:
+        turns: The conversation.
+        of_results: Whether to move the images and files of results.
+        of_assistant: Whether to move the images and files of the assistant.
+    """
+    deferral = _Deferral(of_results=of_results, of_assistant=of_assistant)
+    last = 0
+    for turn in turns:
+        if turn.role is not TurnRole.TOOL:
+            yield from deferral.release(last)
+        yield deferral.take_from(turn)
+        last = turn.message
+    yield from deferral.release(last)
+
+
+class _Deferral:
+    """The pieces that wait for the next user turn."""
+
+    def __init__(self, *, of_results: bool, of_assistant: bool) -> None:
+        self._of_results = of_results
+        self._of_assistant = of_assistant
+        self._waiting: list[Piece] = []
+
+    def take_from(self, turn: Turn) -> Turn:
+        if turn.role is TurnRole.ASSISTANT and self._of_assistant:
+            return replace(turn, content=tuple(piece for piece in turn.content if not self._takes(piece)))
+        if turn.role is TurnRole.TOOL and self._of_results:
+            return replace(turn, content=tuple(map(self._result, turn.content)))
+        return turn
+
+    def release(self, message: int) -> Iterator[Turn]:
+        if self._waiting:
+            yield Turn(TurnRole.USER, tuple(self._waiting), message)
+        self._waiting = []
+
+    def _takes(self, piece: Piece) -> bool:
+        if isinstance(piece, Attachment):
+            self._waiting += [Text(SHOWN_BY_ASSISTANT), piece]
+        return isinstance(piece, Attachment)
+
+    def _result(self, piece: Piece) -> Piece:
+        if not isinstance(piece, Result):
+            return piece
+        return replace(piece, content=tuple(map(self._without_attachment, piece.content)))
+
+    def _without_attachment(self, piece: ResultContent) -> ResultContent:
+        if not isinstance(piece, Attachment):
+            return piece
+        self._waiting.append(piece)
+        number = sum(isinstance(waiting, Attachment) for waiting in self._waiting)
+        return Text(in_next_user_message(piece.kind, number))
+
+
+# ---- pairing ----
+# Pairs every result with its call, and adds the missing half of incomplete pairs.
+#
+# Servers refuse a conversation with a result without an earlier call, or with a call without a later result; hosts
+# send both, after a summary has removed the other half or an answer was stopped. Nothing is left out: the added half
+# tells that it was missing.
+
+MISSING_RESULT: Final = "[The result of this call is missing: it was not given back.]"
+UNKNOWN_TOOL: Final = "unknown_tool"
+"""The tool name of an added call, if only the result is left."""
+
+
+def pair(
+    turns: Sequence[Turn],
+    ids: CallIds,
+    names: ToolNames,
+    foreign: Collection[int] = (),
+) -> tuple[list[Turn], list[Note]]:
+    """The turns with the ids and names to send, with a result for every call and a call for every result; and notes.
+
+    Args:
+        turns: The turns with the given ids and names.
+        ids: Assigns the ids to send.
+        names: Gives the names to send.
+        foreign: The numbers of messages that another upstream is known to have given.
+    """
+    pairing = _Pairing(_answers(turns), ids, names, foreign)
+    for turn in turns:
+        pairing.add(turn)
+    return pairing.end(), pairing.notes
+
+
+def _answers(turns: Sequence[Turn]) -> dict[int, int]:
+    """The first pass: for the number of each result, the number of the call that it answers."""
+    answers: dict[int, int] = {}
+    waiting: dict[str, deque[tuple[int, Turn]]] = {}
+    calls = results = 0
+    for turn in turns:
+        for piece in turn.content:
+            if isinstance(piece, Call):
+                queue = waiting.setdefault(piece.call_id, deque())
+                # Some servers restart their ids in each answer: calls of older answers no longer wait.
+                while queue and queue[0][1].message != turn.message:
+                    queue.popleft()
+                queue.append((calls, turn))
+                calls += 1
+            elif isinstance(piece, Result):
+                if queue := waiting.get(piece.call_id, deque()):
+                    answers[results] = queue.popleft()[0]
+                results += 1
+    return answers
+
+
+class _Pairing:
+    """The second pass: assigns ids and names, and adds missing halves."""
+
+    def __init__(self, answers: dict[int, int], ids: CallIds, names: ToolNames, foreign: Collection[int]) -> None:
+        self.notes: list[Note] = []
+        self._turns: list[Turn] = []
+        self._answers = answers
+        self._answered = set(answers.values())
+        self._ids = ids
+        self._names = names
+        self._foreign = foreign
+        self._calls: list[Call] = []
+        self._results = 0
+        self._tool_of: dict[str, str] = {}
+        self._run: list[Result] = []
+        self._run_message = 0
+        self._orphans: list[Call] = []
+
+    def add(self, turn: Turn) -> None:
+        if turn.role is TurnRole.TOOL:
+            for piece in turn.content:
+                if isinstance(piece, Result):
+                    self._add_result(piece, turn.message)
+            return
+        self._end_run()
+        first = len(self._calls)
+        self._turns.append(replace(turn, content=tuple(self._piece(piece, turn) for piece in turn.content)))
+        for number in range(first, len(self._calls)):
+            if number not in self._answered:
+                call = self._calls[number]
+                self.notes.append(Note("a tool call without a result", call.where))
+                missing = Result(call.call_id, call.name, (Text(MISSING_RESULT),), False, call.where, is_added=True)
+                self._append(missing, turn.message + 1)
+
+    def end(self) -> list[Turn]:
+        self._end_run()
+        return self._turns
+
+    def _piece(self, piece: Piece, turn: Turn) -> Piece:
+        if not isinstance(piece, Call):
+            return piece
+        self._tool_of[piece.call_id] = piece.name
+        call_id = self._ids.open(piece.call_id, is_foreign=turn.message in self._foreign)
+        call = replace(piece, call_id=call_id, name=self._names.to_upstream(piece.name))
+        self._calls.append(call)
+        return call
+
+    def _add_result(self, result: Result, message: int) -> None:
+        number = self._answers.get(self._results)
+        self._results += 1
+        call = self._orphan(result) if number is None else self._calls[number]
+        self._append(replace(result, call_id=call.call_id, name=call.name), message)
+
+    def _orphan(self, result: Result) -> Call:
+        """The missing call of a result, to be added before it."""
+        self.notes.append(Note("a tool result without a call", result.where))
+        name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
+        self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where, is_added=True))
+        return self._orphans[-1]
+
+    def _append(self, result: Result, message: int) -> None:
+        if not self._run:
+            self._run_message = message
+        self._run.append(result)
+
+    def _end_run(self) -> None:
+        """Adds the consecutive results as one turn, after the calls that some of them lack."""
+        if self._orphans:
+            self._turns.append(Turn(TurnRole.ASSISTANT, tuple(self._orphans), self._run_message))
+        if self._run:
+            self._turns.append(Turn(TurnRole.TOOL, tuple(self._run), self._run_message))
+        self._run, self._orphans = [], []
+
+
+# ---- digest ----
+# Digests of conversations: two are equal exactly if a model that saw one has also seen the other.
+#
+# A digest covers everything that reaches a model and nothing else: marks move from message to message
+# (`cache_control`), thinking comes and goes, and the host adds empty texts.
+
+_SIZE: Final = 16
+
+
+class Hash(Protocol):
+    """A hash of the standard library."""
+
+    def update(self, data: bytes, /) -> None:
+        """Adds bytes."""
+        ...
+
+
+def short_digest(text: str, size: int = 8) -> str:
+    """The digest of a short text, in `2 * size` hexadecimal digits."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=size).hexdigest()
+
+
+class HistoryDigest:
+    """The digest of a conversation that grows message by message; takes time linear in the size of the messages."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=_SIZE)
+
+    def add(self, message: ChatMessage) -> None:
+        """Adds the next message; an empty message does not change the digest."""
+        for piece in _pieces(message.content):
+            self._hash.update(b"%d" % message.role)
+            add_fields(self._hash, piece)
+
+    @property
+    def value(self) -> str:
+        """The digest of the messages so far."""
+        return self._hash.copy().hexdigest()
+
+
+def answer_digest(parts: Iterable[MessagePart]) -> str:
+    """The digest of an answer, which does not depend on the number of text parts.
+
+    White space at the ends of the text does not count, because consumers remove it.
+    """
+    parts = list(parts)
+    text = "".join(part.value for part in parts if isinstance(part, TextPart)).strip()
+    digest = blake2b(digest_size=_SIZE)
+    add_fields(digest, (b"text", text.encode(errors="surrogatepass")))
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            add_fields(digest, _digest_call(part))
+    return digest.hexdigest()
+
+
+def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
+    """Adds fields to a digest, each after its length, so that different lists of fields give different digests."""
+    for field in fields:
+        digest.update(b"%d:" % len(field))
+        digest.update(field)
+
+
+def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
+    for part in parts:
+        piece = row_of_class(_PIECES, part)(part)
+        if piece:
+            yield piece
+
+
+def _digest_text(part: TextPart) -> tuple[bytes, ...]:
+    return (b"text", part.value.encode(errors="surrogatepass")) if part.value else ()
+
+
+def _digest_data(part: DataPart) -> tuple[bytes, ...]:
+    return () if is_mark(part.mime_type) else (b"data", part.mime_type.encode(errors="surrogatepass"), part.data)
+
+
+def _digest_call(part: ToolCallPart) -> tuple[bytes, ...]:
+    return (
+        b"call",
+        part.call_id.encode(errors="surrogatepass"),
+        part.name.encode(errors="surrogatepass"),
+        canonical_json(part.input),
+    )
+
+
+def canonical_json(value: Mapping[str, Any]) -> bytes:
+    """The JSON text of an object, the same for equal objects in any order of names."""
+    try:
+        return json.dumps(dict(value), sort_keys=True, separators=(",", ":")).encode()
+    except (TypeError, ValueError):  # not JSON: writing the request refuses it
+        return repr(value).encode(errors="surrogatepass")
+
+
+def _digest_result(part: ToolResultPart) -> tuple[bytes, ...]:
+    content = (field for piece in _pieces(part.content) for field in piece)
+    return (b"result", part.call_id.encode(errors="surrogatepass"), b"%d" % part.is_error, *content)
+
+
+def _nothing(_part: ThinkingPart) -> tuple[bytes, ...]:
+    return ()
+
+
+_PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
+    TextPart: _digest_text,
+    DataPart: _digest_data,
+    ToolCallPart: _digest_call,
+    ToolResultPart: _digest_result,
+    ThinkingPart: _nothing,
+}
+
+
+# ---- call ids ----
+# Makes call ids that a server accepts, and maps them back to the given ids.
+#
+# In the conversation, the ids of this upstream have our prefix, which is removed here; ids of other providers stay,
+# as far as the server takes them. A sent id depends only on the conversation before it, so later requests send the
+# same id.
+
+MAX_ID_LENGTH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class IdForm:
+    """The form of the ids that a server accepts.
+
+    Attributes:
+        longest: The most characters.
+        shortest: The fewest characters.
+        refused: Matches a character that is refused; None where every character is accepted.
+        filler: What an id of ours has in place of refused characters.
+    """
+
+    longest: int = MAX_ID_LENGTH
+    shortest: int = 1
+    refused: re.Pattern[str] | None = None
+    filler: str = "_"
+
+    def fits(self, call_id: str) -> bool:
+        """Whether a server accepts the id."""
+        if not self.shortest <= len(call_id) <= self.longest:
+            return False
+        return self.refused is None or not self.refused.search(call_id)
+
+    def derive(self, call_id: str, seed: str) -> str:
+        """An id of this form, readable as far as there is room: `search_9f86d081884c7d65`.
+
+        Args:
+            call_id: What it is derived from.
+            seed: What makes it another id than those of other seeds.
+        """
+        digest = short_digest(seed)
+        suffix = f"{self.filler}{digest}"
+        if self.longest <= len(suffix):
+            return digest[: self.longest]
+        readable = call_id if self.refused is None else self.refused.sub(self.filler, call_id)
+        return (readable or "call")[: self.longest - len(suffix)] + suffix
+
+
+_ANY_ID: Final = IdForm()
+
+
+@dataclass(frozen=True, slots=True)
+class CallIdRule:
+    """Which ids of calls a server accepts.
+
+    Attributes:
+        own: The form of ids that it gave itself. Some know the call again by nothing else, so they change only where
+            the server would refuse them.
+        foreign: The form of ids that others gave.
+    """
+
+    own: IdForm = _ANY_ID
+    foreign: IdForm = _ANY_ID
+
+
+ANY_IDS: Final = CallIdRule()
+
+
+class CallIds:
+    """The call ids of one request, assigned call by call in the order of the conversation.
+
+    Args:
+        prefix: The prefix of this upstream's ids; may be empty.
+        rule: Which ids the server accepts.
+    """
+
+    def __init__(self, prefix: str, rule: CallIdRule = ANY_IDS) -> None:
+        self._prefix = prefix
+        self._rule = rule
+        self._given: dict[str, str] = {}
+        self._changed: set[str] = set()
+
+    def open(self, call_id: str, *, is_foreign: bool = False) -> str:
+        """The id to send for a call: its own, or one derived from it if the server refuses it, or if it was used.
+
+        Args:
+            call_id: The given id.
+            is_foreign: Whether another upstream gave it, whatever its prefix.
+        """
+        own = well_formed(call_id.removeprefix(self._prefix))
+        is_own = call_id.startswith(self._prefix) and not is_foreign
+        form = self._rule.own if is_own else self._rule.foreign
+        sent, attempt = own, 0
+        while not form.fits(sent) or sent in self._given:
+            sent = form.derive(own, f"{attempt or ''}{call_id}")
+            attempt += 1
+        if sent != own:
+            self._changed.add(sent)
+        self._given[sent] = call_id
+        return sent
+
+    def from_upstream(self, sent: str) -> str:
+        """The given id of a call, by its sent id.
+
+        Raises:
+            KeyError: No call was sent with this id.
+        """
+        return self._given[sent]
+
+    def is_changed(self, sent: str) -> bool:
+        """Whether a sent id differs from the upstream's own, by which a stored response knows the call."""
+        return sent in self._changed
+
+
+# ---- tool names ----
+# Makes tool names that a server accepts, at most `^[a-zA-Z0-9_-]{1,64}$`, and maps them back to the given names.
+#
+# A sent name depends only on the given name, not on the request: later requests send the same name, and the server's
+# prompt cache stays valid.
+
+MAX_NAME_LENGTH: Final = 64
+_VALID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_LETTER_FIRST: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_INVALID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_NAMESPACES: Final = ("default_api:", "default_api.", "functions.", "functions:")
+_LETTER: Final = "t_"
+"""What is put before a name that begins with no letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameForm:
+    """The form of the names of tools that a server accepts.
+
+    Attributes:
+        letter_first: Whether a name has to begin with a letter or an underscore.
+    """
+
+    letter_first: bool = False
+
+    def fits(self, name: str) -> bool:
+        """Whether a server accepts the name."""
+        return (_LETTER_FIRST if self.letter_first else _VALID).fullmatch(name) is not None
+
+    def derive(self, name: str, attempt: int) -> str:
+        """A name of this form: `mcp_find_it_7c8f5051` of `mcp.find/it`, `t_1st` of `1st`.
+
+        Args:
+            name: A name that is not of this form, or that was used.
+            attempt: How many derived names were used before.
+        """
+        if not attempt and _VALID.fullmatch(name) and self.fits(f"{_LETTER}{name}"):
+            return f"{_LETTER}{name}"
+        suffix = f"_{short_digest(f'{attempt or str()}{name}', 4)}"
+        readable = _INVALID_CHARACTERS.sub("_", name).strip("_") or "tool"
+        if self.letter_first and not self.fits(readable[:1]):
+            readable = f"{_LETTER}{readable}"
+        return readable[: MAX_NAME_LENGTH - len(suffix)] + suffix
+
+
+ANY_NAME: Final = NameForm()
+
+
+class ToolNames:
+    """The sent and given tool names of one request.
+
+    Args:
+        names: All given names in the request; valid names are sent unchanged, so no other name can take them.
+        form: The names that the server accepts.
+    """
+
+    def __init__(self, names: Iterable[str], form: NameForm = ANY_NAME) -> None:
+        names = list(dict.fromkeys(names))
+        self._form = form
+        self._sent = {name: name for name in names if form.fits(name)}
+        self._given = dict(self._sent)
+        for name in names:
+            if name not in self._sent:
+                self._add(name)
+
+    def to_upstream(self, name: str) -> str:
+        """The name to send for a given name."""
+        return self._sent.get(name) or self._add(name)
+
+    def from_upstream(self, name: str) -> str:
+        """The given name for a sent one; a name that was not sent stays unchanged, and the consumer refuses it.
+
+        Models put the namespace of their own format before a name: Gemini `default_api:`, Kimi and gpt-oss
+        `functions.`. It is taken off where a sent name remains.
+        """
+        given = self._given.get(name)
+        if given is None:
+            bare = next((name.removeprefix(one) for one in _NAMESPACES if name.startswith(one)), name)
+            given = self._given.get(bare, name)
+        return given
+
+    def _add(self, name: str) -> str:
+        attempt = 0
+        sent = name if self._form.fits(name) else self._form.derive(name, attempt)
+        while sent in self._given:
+            attempt += 1
+            sent = self._form.derive(name, attempt)
+        self._sent[name] = sent
+        self._given[sent] = name
+        return sent

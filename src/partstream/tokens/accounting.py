@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream._version import __version__
-from partstream.conversation.digest import short_digest
+from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount

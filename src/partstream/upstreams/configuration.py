@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from partstream.capturing.mode import CaptureMode
 from partstream.codec.redaction import HiddenValues, NotPickled
-from partstream.conversation.digest import short_digest
 from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
+from partstream.conversation.turns import short_digest
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, ErrorMode, StreamOptions
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conversation.samples import PDF, PNG, assistant, called, gave, system, user
 from conversation.strategies import FILES
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.pairing import MISSING_RESULT
+from partstream.conversation.turns import MISSING_RESULT
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.protocols.ai_sdk.model_messages import VERSIONS, to_model_messages
 from protocols.ai_sdk.messages import (

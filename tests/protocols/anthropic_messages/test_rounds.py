@@ -13,7 +13,7 @@ from conversation.samples import gave as result
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.answer import ResponseState
 from partstream.conversation.state_marker import Origin
-from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import ResponsePart, TextPart
 from partstream.protocols.protocol import PROTOCOLS

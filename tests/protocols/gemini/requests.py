@@ -11,7 +11,7 @@ from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapa
 from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.settings import RequestSettings
-from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.gemini.models import GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST

@@ -10,7 +10,7 @@ from partstream.conversation.answer import ResponseState
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
-from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Outcome, Reply
 from partstream.lm.parts import ResponsePart
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE

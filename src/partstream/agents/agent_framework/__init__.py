@@ -25,8 +25,7 @@ from partstream.agents.adapter import (
 )
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
-from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode

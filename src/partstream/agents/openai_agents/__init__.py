@@ -24,8 +24,7 @@ from partstream.agents.adapter import (
 )
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
 from partstream.conversation.settings import RequestSettings
-from partstream.conversation.turns import Attachment, Text
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Text
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode

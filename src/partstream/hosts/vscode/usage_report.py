@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.conversation.digest import short_digest
+from partstream.conversation.turns import short_digest
 from partstream.kept_answer import KeptAnswer
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.lm.provider import WaitingProgress

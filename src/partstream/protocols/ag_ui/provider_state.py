@@ -21,8 +21,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.digest import canonical_json
 from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import thinking_part
 

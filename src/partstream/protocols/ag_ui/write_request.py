@@ -1,4 +1,4 @@
-"""Writes a request as `RunAgentInput`; `partstream.conversation` has prepared it.
+"""Writes a request as `RunAgentInput`; `partstream.conversation.turns` has prepared it.
 
 AG-UI has no fixed path: an agent is an address. So the base URL is the agent's own, and the model's id, which VS Code
 shows, stands in `forwardedProps`, unless the setting `agentPath` puts it into the path.
@@ -13,14 +13,21 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.call_ids import CallIdRule, IdForm
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import ToolImages
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.texts import joined_texts
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
-from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED_SILENTLY,
+    Attachment,
+    Call,
+    CallIdRule,
+    IdForm,
+    Reasoning,
+    Text,
+    TurnRole,
+    joined_texts,
+    shown_by_user,
+    spoken_turns,
+)
 from partstream.protocols.ag_ui.errors import ERRORS
 from partstream.protocols.ag_ui.provider_state import (
     CALL,
@@ -46,8 +53,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.spoken_turns import MergedTurn
-    from partstream.conversation.turns import Result, ResultContent
+    from partstream.conversation.turns import MergedTurn, Result, ResultContent
     from partstream.lm.messages import Tool
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
+from partstream.conversation.turns import shown_by_user
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway.models import (

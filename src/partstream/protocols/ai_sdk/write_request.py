@@ -15,10 +15,18 @@ from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import MediaKind, file_name
 from partstream.conversation.places import PLACE, AnswerPlace
 from partstream.conversation.reasoning import ITEMS, usable_items
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.texts import joined_texts, well_formed
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED,
+    FAILED_SILENTLY,
+    Attachment,
+    Call,
+    Reasoning,
+    Text,
+    TurnRole,
+    joined_texts,
+    spoken_turns,
+    well_formed,
+)
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.provider_state import REASONING, is_own_part, options_by_call
 from partstream.protocols.options import call_arguments

@@ -12,8 +12,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole

@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind
-from partstream.conversation.pairing import MISSING_RESULT
 from partstream.conversation.places import PLACE
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text
+from partstream.conversation.turns import MISSING_RESULT, Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part

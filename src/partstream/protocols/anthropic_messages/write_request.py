@@ -1,4 +1,4 @@
-"""Writes a request as the body of Anthropic Messages; `partstream.conversation` has prepared it.
+"""Writes a request as the body of Anthropic Messages; `partstream.conversation.turns` has prepared it.
 
 What a model takes is known from its server's list, else by its name (:mod:`.model_table`); what a server takes is a
 row (:mod:`.server_rules`). Source: docs/wires/anthropic-messages.md, from "Request fields" on.
@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import SystemAs, ToolImages
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, shown_by_user, spoken_turns
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.endpoint import (
     BETA_HEADER,
@@ -62,8 +60,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.spoken_turns import MergedTurn
-    from partstream.conversation.turns import Piece, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, Turn
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.anthropic_messages.models import Abilities, ServerRules

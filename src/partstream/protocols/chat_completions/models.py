@@ -12,9 +12,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.media import MediaKind, data_url, file_name
-from partstream.conversation.tool_names import ANY_NAME, NameForm
+from partstream.conversation.turns import ANY_NAME, CallIdRule, IdForm, NameForm
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.protocols.known_servers import known_server

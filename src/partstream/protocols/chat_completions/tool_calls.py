@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
-from partstream.conversation.digest import canonical_json
+from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.read_response import Wire, identifier, index, mapping

@@ -1,4 +1,4 @@
-"""Writes a request as the body of Chat Completions; `partstream.conversation` has prepared it.
+"""Writes a request as the body of Chat Completions; `partstream.conversation.turns` has prepared it.
 
 What differs between servers is a table, :mod:`partstream.protocols.chat_completions.models`. A server that
 nobody knows gets the smallest body: model, messages, tools, what makes it stream with usage, and what somebody set.
@@ -11,13 +11,21 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import SystemAs, ToolImages
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.texts import joined_texts
-from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED,
+    FAILED_SILENTLY,
+    Attachment,
+    Call,
+    Reasoning,
+    Result,
+    Text,
+    TurnRole,
+    joined_texts,
+    shown_by_user,
+    spoken_turns,
+)
 from partstream.lm.messages import ToolMode
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.models import (
@@ -38,8 +46,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.spoken_turns import MergedTurn
-    from partstream.conversation.turns import Piece, ResultContent, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, ResultContent, Turn
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire

@@ -1,4 +1,4 @@
-"""Writes a request as the body of `streamGenerateContent`; `partstream.conversation` has prepared it.
+"""Writes a request as the body of `streamGenerateContent`; `partstream.conversation.turns` has prepared it.
 
 Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partstream.protocols.gemini.models`.
 """
@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from partstream.codec.json_codec import is_json
-from partstream.conversation.deferral import shown_by_user
-from partstream.conversation.pairing import UNKNOWN_TOOL
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import ToolImages
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.texts import joined_texts
-from partstream.conversation.tool_names import NameForm
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
-from partstream.conversation.wording import FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED_SILENTLY,
+    UNKNOWN_TOOL,
+    Attachment,
+    Call,
+    NameForm,
+    Reasoning,
+    Text,
+    TurnRole,
+    joined_texts,
+    shown_by_user,
+    spoken_turns,
+)
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, LEAVE_OUT, SUBSET
@@ -52,8 +58,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.spoken_turns import MergedTurn
-    from partstream.conversation.turns import Piece, Result, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, Result, Turn
     from partstream.lm.messages import Tool
     from partstream.protocols.gemini.models import KnownModel
 

@@ -18,9 +18,9 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.digest import canonical_json
 from partstream.conversation.media import sniff
 from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.turns import canonical_json
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (

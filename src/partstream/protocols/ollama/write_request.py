@@ -13,15 +13,24 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
-from partstream.conversation.call_ids import CallIdRule, IdForm
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.media import MediaKind
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import ToolImages
-from partstream.conversation.spoken_turns import spoken_turns
-from partstream.conversation.texts import joined_texts
-from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED,
+    FAILED_SILENTLY,
+    Attachment,
+    Call,
+    CallIdRule,
+    IdForm,
+    Reasoning,
+    Result,
+    Text,
+    TurnRole,
+    joined_texts,
+    shown_by_user,
+    spoken_turns,
+)
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama.models import (
     NUM_CTX,
@@ -43,8 +52,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.spoken_turns import MergedTurn
-    from partstream.conversation.turns import Piece, ResultContent, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, ResultContent, Turn
     from partstream.lm.messages import Tool
 
 

@@ -1,4 +1,4 @@
-"""Writes a request as the body of OpenResponses; `partstream.conversation` has prepared it.
+"""Writes a request as the body of OpenResponses; `partstream.conversation.turns` has prepared it.
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`. The protocol has no place for
 cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
@@ -9,13 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import SystemAs, ToolImages
-from partstream.conversation.texts import joined_texts
-from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
-from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.conversation.turns import (
+    FAILED,
+    FAILED_SILENTLY,
+    Attachment,
+    Call,
+    Reasoning,
+    Result,
+    Text,
+    TurnRole,
+    joined_texts,
+    shown_by_user,
+)
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT

@@ -2,7 +2,7 @@
 
 A digest covers all bytes of every part, so that two different results under one call id differ, and so do two images of
 the same length. It leaves out the things that no prompt holds: the host's marks, which move from message to message,
-and call ids, which hosts rewrite. It covers thinking, unlike the digests of :mod:`partstream.conversation.digest`,
+and call ids, which hosts rewrite. It covers thinking, unlike the digests of :mod:`partstream.conversation.turns`,
 which identify conversations and not counts. One pass of SHA-256, for which today's processors have instructions; the
 same after a restart and on any machine.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.digest import add_fields, canonical_json
+from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 
 if TYPE_CHECKING:
