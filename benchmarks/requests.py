@@ -14,8 +14,7 @@ import click
 
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import Continuation, RequestSettings
+from partstream.conversation.preparation import Continuation, RequestSettings, prepare
 from partstream.conversation.state_marker import Origin
 from partstream.protocols.openresponses.write_request import build_request
 

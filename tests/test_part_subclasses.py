@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.continuation import history_digest
+from partstream.conversation.preparation import history_digest
 from partstream.conversation.turns import read_turns
 from partstream.hosts.vscode.conversion import encode_part
 from partstream.lm.messages import ChatMessage, RequestOptions

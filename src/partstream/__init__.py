@@ -96,8 +96,16 @@ if TYPE_CHECKING:
         stream_tool_loop,
     )
     from partstream.consumer.plain_requests import Prompt, RequestFields
-    from partstream.conversation.capabilities import ContextEdit, ModelCapabilities, ThinkingForm
-    from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
+    from partstream.conversation.preparation import (
+        ContextEdit,
+        Continuation,
+        CountTokens,
+        ModelCapabilities,
+        RequestSettings,
+        SystemAs,
+        ThinkingForm,
+        ToolImages,
+    )
     from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.lm.outputs import (
         CitationMode,
@@ -340,14 +348,14 @@ _LAZY = {
     "Level": "partstream.lm.contract",
     "Rule": "partstream.lm.contract",
     "Violation": "partstream.lm.contract",
-    "ContextEdit": "partstream.conversation.capabilities",
-    "ModelCapabilities": "partstream.conversation.capabilities",
-    "ThinkingForm": "partstream.conversation.capabilities",
-    "Continuation": "partstream.conversation.settings",
-    "CountTokens": "partstream.conversation.settings",
-    "RequestSettings": "partstream.conversation.settings",
-    "SystemAs": "partstream.conversation.settings",
-    "ToolImages": "partstream.conversation.settings",
+    "ContextEdit": "partstream.conversation.preparation",
+    "ModelCapabilities": "partstream.conversation.preparation",
+    "ThinkingForm": "partstream.conversation.preparation",
+    "Continuation": "partstream.conversation.preparation",
+    "CountTokens": "partstream.conversation.preparation",
+    "RequestSettings": "partstream.conversation.preparation",
+    "SystemAs": "partstream.conversation.preparation",
+    "ToolImages": "partstream.conversation.preparation",
     "LogLevel": "partstream.log_level",
     "ModelOverride": "partstream.models.filters",
     "ModelSelection": "partstream.models.filters",

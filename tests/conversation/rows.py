@@ -21,7 +21,7 @@ from conversation.samples import (
     user,
 )
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.preparation import RequestSettings, SystemAs, ToolImages
 from partstream.conversation.turns import MISSING_RESULT
 
 

@@ -6,7 +6,7 @@ from conversation.samples import PREFIX, body_of, prepared
 from copilot_requests import CopilotRequest, copilot_requests
 from openresponses_schema import validate_request
 from partstream import DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.conversation.settings import Continuation, RequestSettings
+from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.conversation.state_marker import Origin, read_marker
 from partstream.conversation.turns import Call
 from partstream.protocols.openresponses.write_request import build_request

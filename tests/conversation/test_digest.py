@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.continuation import history_digest
+from partstream.conversation.preparation import history_digest
 from partstream.conversation.turns import answer_digest
 
 BASE = [system("s"), user("a"), assistant([TextPart("b"), called("1", "f", x=1)]), user([gave("1", "r")])]

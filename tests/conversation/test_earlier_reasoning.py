@@ -6,9 +6,8 @@ import pytest
 
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.answer import ResponseState
 from partstream.conversation.carried import Carried
-from partstream.conversation.chat_request import ChatRequest
+from partstream.conversation.preparation import ChatRequest, ResponseState
 from partstream.conversation.reasoning import ITEMS, carried_reasoning
 from partstream.conversation.state_marker import MAX_MARKER_LENGTH, StateMarker, marker_part, read_marker
 from partstream.conversation.turns import Reasoning, Text, ToolNames

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.media import Media, MediaKind, read_media
-from partstream.conversation.settings import RequestSettings, ToolImages
+from partstream.conversation.preparation import RequestSettings, ToolImages
 from partstream.conversation.turns import read_turns
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart

@@ -24,9 +24,14 @@ from partstream import (
 )
 from partstream.codec.json_codec import dumps
 from partstream.conversation.carried import Carried
-from partstream.conversation.continuation import history_digest
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.preparation import (
+    Continuation,
+    ConversationRules,
+    RequestSettings,
+    SystemAs,
+    ToolImages,
+    history_digest,
+)
 from partstream.conversation.state_marker import StateMarker, marker_part
 from partstream.conversation.turns import Call, CallIdRule, IdForm, Result, Turn, answer_digest
 

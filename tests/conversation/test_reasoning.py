@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.answer import ResponseState
 from partstream.conversation.media import MediaKind
 from partstream.conversation.places import AnswerPlace
+from partstream.conversation.preparation import ResponseState
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
 from partstream.conversation.state_marker import Origin, StateMarker, read_marker
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, ToolNames

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, LanguageModelChatInformation
-from partstream.conversation.chat_request import ASKED_IN
+from partstream.conversation.preparation import ASKED_IN
 from partstream.hub.directory import (
     DOLLAR,
     BudgetRule,

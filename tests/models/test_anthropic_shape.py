@@ -1,7 +1,7 @@
 """What is known of a model from Anthropic's list, and what the writer of a request is told of it."""
 
 from models.lists import ANTHROPIC
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.models.catalogue import read_catalogue
 from partstream.models.filters import ModelSelection, offered_models

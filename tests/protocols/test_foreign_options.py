@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, RequestOptions
-from partstream.conversation.chat_request import ASKED_IN
+from partstream.conversation.preparation import ASKED_IN
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest

@@ -6,8 +6,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.conversation.carried import Carried
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import StreamOptions

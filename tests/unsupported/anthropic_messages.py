@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
 from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.parts import (
     DataPart,

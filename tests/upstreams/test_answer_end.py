@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from partstream import CancellationTokenSource, DataPart, TextPart
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,

@@ -13,7 +13,7 @@ from partstream.bundles.exchange import Bundle, HowEnded, RecordedExchange
 from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.exchange_capture import KeptEnd, KeptHead, KeptRequest
 from partstream.capturing.last_answers import LastAnswers
-from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstreams import RetryPolicy, Secret
 from upstreams.upstreams import Answer, ask, gateway_to, replay, respond, run, server_of

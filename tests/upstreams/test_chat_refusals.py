@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.testing.steps import Step, document
 from upstreams.test_refusals import Body, asked, server

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from partstream import CancellationTokenSource
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import (
     TimeoutPhase,
     TruncatedStreamError,

@@ -7,7 +7,7 @@ from conversation.rows import PIXEL, PNG_URL
 from conversation.samples import asked, assistant, call, called, gave, image, output, said, text, user
 from openresponses_schema import validate_request
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.settings import RequestSettings, ToolImages
+from partstream.conversation.preparation import RequestSettings, ToolImages
 from partstream.errors import TimeoutPhase, TruncatedStreamError, UpstreamTimeoutError
 from partstream.upstreams import GatewayConfiguration, Timeouts
 from upstreams.upstreams import HELLO, LIMITS, ask, gateway_to, replay, run

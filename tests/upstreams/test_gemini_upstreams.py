@@ -9,7 +9,7 @@ import pytest
 from conversation.samples import WEATHER, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions, ToolCallPart
-from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.testing import ReplayUpstream
 from partstream.upstreams.detection.decision import decide_by_host
 from partstream.upstreams.detection.wires import known_wires

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from partstream import CancellationTokenSource
-from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.errors import UpstreamConnectionError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document

@@ -11,7 +11,7 @@ import pytest
 from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ToolMode

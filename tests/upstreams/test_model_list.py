@@ -12,7 +12,7 @@ from models.lists import ANTHROPIC, ENDPOINTS, OPENAI, VERCEL
 from models.server import ModelServer, serving
 from models.test_hosted_shapes import COPILOT
 from partstream import CancellationTokenSource, LanguageModelChatInformation
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ThinkingForm
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingForm
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream

@@ -14,7 +14,7 @@ import pytest
 from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.codec.json_codec import dumps
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Step, document

@@ -20,7 +20,7 @@ from partstream import (
     Tool,
     ToolCallPart,
 )
-from partstream.conversation.settings import Continuation, RequestSettings
+from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.conversation.state_marker import read_marker
 from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import LoopbackRequest

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from partstream.codec.redaction import names_a_secret
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.protocols.protocol import KeyKind
 from partstream.upstreams import GatewayConfiguration, Secret
 from partstream.upstreams.secret import redactor_of, secrets_in_url

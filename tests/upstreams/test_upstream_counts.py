@@ -10,7 +10,7 @@ import pytest
 
 from listening import application_of, listening
 from partstream.codec.json_codec import dumps, loads
-from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.loopback.connection import ServerConnection
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, asking

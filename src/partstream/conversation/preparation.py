@@ -2,42 +2,399 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.redaction import HiddenValues
 from partstream.conversation.carried import Carried
-from partstream.conversation.chat_request import ASKED_IN, ChatRequest
-from partstream.conversation.continuation import find_continuation, is_answer
-from partstream.conversation.reasoning import carried_reasoning, place_reasoning
-from partstream.conversation.rules import ANY_CONVERSATION
-from partstream.conversation.settings import Continuation, SystemAs
-from partstream.conversation.state_marker import read_marker
+from partstream.conversation.places import PLACE, AnswerPlace, follows_text
+from partstream.conversation.reasoning import ITEMS, ORIGIN, carried_reasoning, place_reasoning, usable_items
+from partstream.conversation.state_marker import StateMarker, marker_part, read_marker
 from partstream.conversation.turns import (
+    ANY_IDS,
+    ANY_NAME,
     Call,
+    CallIdRule,
     CallIds,
+    HistoryDigest,
+    NameForm,
+    Result,
     Text,
     ToolNames,
     TurnRole,
+    answer_digest,
     pair,
     read_turns,
     short_digest,
     well_formed,
 )
 from partstream.lm.messages import Role, Tool
-from partstream.lm.parts import DataPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, tool_call_part
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
+from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.conversation.rules import ConversationRules
-    from partstream.conversation.settings import RequestSettings
-    from partstream.conversation.state_marker import Origin, StateMarker
+    from partstream.conversation.state_marker import Origin
     from partstream.conversation.turns import Note, Turn
-    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
+    from partstream.lm.parts import ResponsePart
 
-__all__ = ["Preparation", "prepare"]
+
+# ---- continuation ----
+# Finds the stored response that a request can continue: one that saw exactly the messages before its answer.
+#
+# A history that was edited, cut or summarised has another digest, so it is sent as a whole. The state cannot differ
+# from the conversation, because only the conversation holds it.
+
+
+def history_digest(messages: Iterable[ChatMessage]) -> str:
+    """The digest of a whole conversation, for the marker of the answer to it."""
+    digest = HistoryDigest()
+    for message in messages:
+        digest.add(message)
+    return digest.value
+
+
+def find_continuation(
+    messages: Sequence[ChatMessage],
+    markers: Mapping[int, StateMarker],
+    turns: Sequence[Turn],
+    origin: Origin,
+    ids: CallIds,
+) -> tuple[int, str] | None:
+    """The last message whose stored response saw exactly the messages before it, and the id of that response; or None.
+
+    Args:
+        messages: The conversation.
+        markers: Our markers in the conversation, by the number of their message.
+        turns: The turns to send.
+        origin: The upstream and model of this request.
+        ids: The call ids to send.
+    """
+    usable = {
+        number: marker
+        for number, marker in markers.items()
+        if marker.origin == origin and marker.response_id and is_answer(messages[number], marker)
+    }
+    found = None
+    digest = HistoryDigest()
+    for number, message in enumerate(messages):
+        marker = usable.get(number)
+        if marker is not None and marker.response_id and digest.value == marker.history:
+            found = number, marker.response_id
+        digest.add(message)
+    return found if found is not None and _can_follow(turns, found[0], ids) else None
+
+
+def is_answer(message: ChatMessage, marker: StateMarker) -> bool:
+    """Whether a message still holds exactly the response."""
+    if any(isinstance(part, ToolResultPart) for part in message.content):
+        return False
+    return answer_digest(message.content) == marker.answer
+
+
+def _can_follow(turns: Sequence[Turn], last: int, ids: CallIds) -> bool:
+    """Whether turns follow, and answer calls of the stored part only by ids that the server knows."""
+    rest = [turn for turn in turns if turn.message > last]
+    results = (piece for turn in rest for piece in turn.content if isinstance(piece, Result))
+    return bool(rest) and not any(ids.is_changed(result.call_id) for result in results)
+
+
+# ---- chat request ----
+# A request to a model in the form common to all protocols; a protocol's folder writes it.
+
+ASKED_IN: Final = "_askedIn"
+"""The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request, ready to be written.
+
+    Attributes:
+        model_id: The model's id on the server.
+        turns: The conversation, or its part after `previous_response_id`.
+        instructions: The system messages as one text; empty if the settings keep them among the turns.
+        tools: The tools under the names to send, each with a schema.
+        tool_mode: Whether the model may or must call a tool.
+        options: The caller's options for this request, by the caller's names.
+        reasoning_effort: The person's choice of reasoning effort, or None.
+        context_size: The person's choice of context size in tokens, or None.
+        cache_key: A key that requests with a common beginning share, at most 64 characters, or None.
+        previous_response_id: The id of the stored response that the turns follow, or None.
+        has_reasoning: Whether the turns hold reasoning items.
+        settings: How to write the request.
+        reasoning_is_refused: Whether the current turn may have reasoning that the turns do not hold, because the server
+            refused to take it back, or missed some of it.
+        input_tokens: The expected tokens of the prompt, or None where nobody counted, or the protocol needs no number.
+        asked_in: The wire whose words the options are in; empty for those of the server that is asked.
+    """
+
+    model_id: str
+    turns: tuple[Turn, ...]
+    instructions: str
+    tools: tuple[Tool, ...]
+    tool_mode: ToolMode
+    options: Mapping[str, Any]
+    reasoning_effort: str | None
+    context_size: int | None
+    cache_key: str | None
+    previous_response_id: str | None
+    has_reasoning: bool
+    settings: RequestSettings
+    reasoning_is_refused: bool = False
+    input_tokens: int | None = None
+    asked_in: str = ""
+
+
+# ---- rules ----
+# What a server accepts in a conversation, as its protocol knows it; nobody sets it.
+
+
+def _any_item(_item: Mapping[str, Any]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRules:
+    """What a server accepts in a conversation.
+
+    Attributes:
+        call_ids: The ids of calls.
+        tool_names: The names of tools.
+        may_end: Whether an item that goes back, such as reasoning, may be the last thing of an answer. An item that
+            only leads to what follows it is refused there, for instance the reasoning before a call that is gone.
+    """
+
+    call_ids: CallIdRule = ANY_IDS
+    tool_names: NameForm = ANY_NAME
+    may_end: Callable[[Mapping[str, Any]], bool] = _any_item
+
+
+ANY_CONVERSATION: Final = ConversationRules()
+"""What nearly every server accepts."""
+
+
+# ---- capabilities ----
+# What is known of a model when a request to it is written, in no server's words; None means unknown.
+#
+# A list of models says it (:mod:`partstream.models.records`), or a person who configured the model. Whoever sends the
+# request puts it into :attr:`partstream.conversation.preparation.RequestSettings.capabilities`.
+
+
+class ThinkingForm(StrEnum):
+    """A way to ask a model to think."""
+
+    ADAPTIVE = "adaptive"
+    """The model decides how much; an effort may guide it."""
+    BUDGET = "budget"
+    """The request says how many tokens thinking may take."""
+
+
+class ContextEdit(StrEnum):
+    """A way in which a server shortens a conversation by itself."""
+
+    CLEAR_THINKING = "clear-thinking"
+    """It takes out the thinking of earlier turns."""
+    CLEAR_TOOL_RESULTS = "clear-tool-results"
+    """It takes out old results of tools."""
+    SUMMARIZE = "summarize"
+    """It puts a summary in the place of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCapabilities:
+    """What is known of one model.
+
+    Attributes:
+        context_window: The most tokens of prompt and answer together.
+        max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
+        max_output_tokens: The most tokens of an answer.
+        image_input: Whether prompts may hold images.
+        file_input: Whether prompts may hold files such as PDF.
+        tool_calling: Whether the model calls tools.
+        reasoning: Whether the model reasons before it answers.
+        reasoning_efforts: The levels of reasoning that it takes, lowest first.
+        thinking_forms: The ways in which it can be asked to think; empty for none.
+        can_stop_thinking: Whether a request may ask it not to think.
+        context_edits: What its server can do to shorten a conversation; empty for nothing.
+        loaded_window: The window with which its server loads it, where requests may ask for another one.
+        trained_window: The largest window with which it can be loaded.
+
+    Example:
+        >>> from partstream import ModelCapabilities
+        >>> known = ModelCapabilities(context_window=100_000, tool_calling=True)
+        >>> known.tool_calling, known.image_input
+        (True, None)
+    """
+
+    context_window: int | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    image_input: bool | None = None
+    file_input: bool | None = None
+    tool_calling: bool | None = None
+    reasoning: bool | None = None
+    reasoning_efforts: tuple[str, ...] | None = None
+    thinking_forms: tuple[ThinkingForm, ...] | None = None
+    can_stop_thinking: bool | None = None
+    context_edits: tuple[ContextEdit, ...] | None = None
+    loaded_window: int | None = None
+    trained_window: int | None = None
+
+
+UNKNOWN_CAPABILITIES: Final = ModelCapabilities()
+"""Of a model that no list described."""
+
+
+# ---- settings ----
+# How requests to a model are written, as a person may set it; knows no file, no protocol and no server.
+
+_Own = TypeVar("_Own")
+
+EXTRA_BODY: Final = "extraBody"
+"""The setting whose fields may not be those that hold the request itself: which ones, the protocol says."""
+
+
+class SystemAs(Choice):
+    """Where system messages go."""
+
+    INSTRUCTIONS = "instructions", "One text beside the conversation"
+    DEVELOPER = "developer", "Messages of the role `developer`, in their places"
+    SYSTEM = "system", "Messages of the role `system`, in their places"
+
+
+class ToolImages(Choice):
+    """What a server takes as the result of a tool, beside text."""
+
+    AUTO = "auto", "What every server of the protocol takes"
+    NATIVE = "native", "Images and files, inside the result"
+    USER_MESSAGE = "user-message", "Text only: images and files follow in a message of the user"
+
+
+class Continuation(Choice):
+    """Whether a request continues a response that the server has stored, and holds only what came after it."""
+
+    AUTO = "auto", "Where responses are stored, see `store`"
+    ON = "on", "Always; the server is asked to store responses"
+    OFF = "off", "Never"
+
+
+class CountTokens(Choice):
+    """Who counts the tokens of a request before it is sent."""
+
+    HERE = "here", "Partstream: by what was reported, counted and estimated"
+    UPSTREAM = "upstream", "The server, where it has an endpoint that counts; the request waits for it up to 2 s"
+
+
+class OwnFields(HiddenValues):
+    """Settings of several protocols by the names of the fields that they have in the classes of their folders.
+
+    What each of them may be has been checked; a value may be secret.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """How requests to a model are written.
+
+    Attributes:
+        system_as: Where system messages go.
+        tool_images: What the server takes as the result of a tool.
+        continuation: Whether requests continue stored responses.
+        store: Whether the server may store responses; :attr:`Continuation.ON` implies it.
+        context_size_field: The field of the body in which the server takes the context size that a person chose, in
+            tokens (`num_ctx`, ...); None where it takes none.
+        count_tokens: Who counts the tokens of a request before it is sent.
+        max_output_tokens: The most tokens of an answer, sent to the server; None for what the server allows.
+        extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out. Those
+            that hold the request itself, as the protocol says, a configuration refuses.
+        extra_headers: HTTP headers that are added to every request.
+        own: The settings that only the protocol itself has a place for: an object of the class that its folder
+            defines, or the fields of several protocols while it is not known which of them is spoken; None for the
+            defaults.
+        capabilities: What is known of the model; nobody sets it: whoever sends a request puts it in before the protocol
+            completes the settings.
+
+    Raises:
+        ConfigurationError: HTTP cannot hold one of the headers.
+
+    Example:
+        >>> from partstream import RequestSettings, SystemAs
+        >>> RequestSettings(system_as=SystemAs.SYSTEM, extra_body={"temperature": 0}).store
+        False
+    """
+
+    system_as: SystemAs = SystemAs.INSTRUCTIONS
+    tool_images: ToolImages = ToolImages.AUTO
+    continuation: Continuation = Continuation.AUTO
+    store: bool = False
+    context_size_field: str | None = None
+    count_tokens: CountTokens = CountTokens.HERE
+    max_output_tokens: int | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    own: Any = None
+    capabilities: ModelCapabilities = UNKNOWN_CAPABILITIES
+
+    def __post_init__(self) -> None:
+        check_headers(self.extra_headers, "extraHeaders")
+        object.__setattr__(self, "extra_headers", HiddenValues(self.extra_headers))
+        object.__setattr__(self, "extra_body", HiddenValues(self.extra_body))
+
+    def own_settings(self, kind: type[_Own]) -> _Own:
+        """The settings that only one protocol has a place for; its defaults where nobody set any.
+
+        Args:
+            kind: The class that the protocol's folder defines.
+        """
+        if isinstance(self.own, kind):
+            return self.own
+        if not isinstance(self.own, OwnFields):
+            return kind()
+        of_kind: Any = kind  # a dataclass, which no type variable says
+        known = {one.name for one in fields(of_kind)}
+        return kind(**{name: value for name, value in self.own.items() if name in known})
+
+    @property
+    def stores(self) -> bool:
+        """Whether the server is asked to store responses."""
+        return self.store or self.continuation is Continuation.ON
+
+
+REQUEST_ROWS: Final = (
+    Setting("systemAs", choice(SystemAs), "Where system messages go", "instructions"),
+    Setting("toolImages", choice(ToolImages), "What the server takes as the result of a tool, beside text", "auto"),
+    Setting(
+        "continuation",
+        choice(Continuation),
+        "Whether a request continues a response that the server has stored, and holds only what came after it",
+        "auto",
+    ),
+    Setting("store", BOOLEAN, "Whether the server may store responses", default=False),
+    Setting(
+        "contextSizeField",
+        TEXT,
+        "The field of the body in which the server takes the context size that a person chose, such as `num_ctx`",
+    ),
+    Setting("countTokens", choice(CountTokens), "Who counts the tokens of a request before it is sent", "here"),
+    Setting(
+        EXTRA_BODY,
+        BODY,
+        "Fields that are added to every body; they win over those of Partstream, and `null` takes one out",
+        secrecy=Secrecy.BODY,
+    ),
+    Setting("extraHeaders", HEADERS, "Headers that are added to every request", secrecy=Secrecy.HEADERS),
+)
+"""The settings of requests that every protocol has a place for; protocols add their own."""
+
+
+# ---- preparation ----
 
 _EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 _MAX_CACHE_KEY: Final = 64
@@ -73,7 +430,7 @@ class Preparation:
         """The state that the request can carry.
 
         A turn with calls can carry reasoning even where none of it is left: a server that misses it takes the request
-        once more without thinking, see :attr:`partstream.conversation.chat_request.ChatRequest.reasoning_is_refused`.
+        once more without thinking, see :attr:`partstream.conversation.preparation.ChatRequest.reasoning_is_refused`.
         """
         response = Carried.RESPONSE if self.continuation else Carried.NOTHING
         return reduce(or_, map(self._kind, {*self.reasoning, *self._calling}), response)
@@ -223,3 +580,68 @@ def _text_or_none(value: Any) -> str | None:
 
 def _count_or_none(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
+
+
+# ---- answer ----
+# The way back: gives the parts of an answer the consumer's names, and makes the marker of the answer.
+
+
+class ResponseState:
+    """The state that one answer leaves in the conversation; sees every part of the answer, in order.
+
+    Args:
+        origin: The upstream and model that answer.
+        names: The sent and the given names of tools.
+    """
+
+    def __init__(self, origin: Origin, names: ToolNames) -> None:
+        self._origin = origin
+        self._names = names
+        self._texts: list[str] = []
+        self._calls: list[ToolCallPart] = []
+        self._place = AnswerPlace()
+        self._reasoning: list[dict[str, Any]] = []
+
+    def see(self, part: ResponsePart) -> ResponsePart:
+        """Takes a part of the answer; returns the part for the consumer."""
+        if type(part) is TextPart:
+            self._texts.append(part.value)
+            self._place.add_text(part.value)
+        elif isinstance(part, ToolCallPart):
+            part = tool_call_part(part.call_id, self._names.from_upstream(part.name), part.input)
+            self._calls.append(part)
+            self._place.add_call()
+        elif isinstance(part, ThinkingPart) and part.metadata is not None:
+            return self._see_thinking(part, part.metadata.get(ITEMS))
+        return part
+
+    def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:
+        if not isinstance(items, list | tuple) or part.metadata is None:
+            return part
+        place = self._place.value
+        self._reasoning += [{**item, PLACE: place} for item in items[len(self._reasoning) :]]
+        return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
+
+    def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
+        """The stateful marker of the answer, or None if it would carry no state.
+
+        Args:
+            model_id: The host's id of the model.
+            response_id: The id of the response if the server was asked to store it, otherwise None.
+            history: Returns the digest of the answered messages; called only if needed.
+        """
+        reasoning = usable_items(self._reasoning)
+        if response_id is None and not reasoning:
+            return None
+        marker = StateMarker(self._origin, response_id, reasoning=reasoning)
+        if response_id is not None:
+            marker = replace(marker, history=history(), answer=self._answer)
+        elif any(map(follows_text, reasoning)):
+            marker = replace(marker, answer=self._answer)
+        return marker_part(model_id, marker)
+
+    @property
+    def _answer(self) -> str:
+        """The digest of the answer."""
+        parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
+        return answer_digest(parts)

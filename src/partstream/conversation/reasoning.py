@@ -68,7 +68,7 @@ def place_reasoning(
         content: The pieces.
         items: The items, each with its place.
         may_end: Whether an item may stand behind the last piece, see
-            :attr:`partstream.conversation.rules.ConversationRules.may_end`. One that may not is dropped there.
+            :attr:`partstream.conversation.preparation.ConversationRules.may_end`. One that may not is dropped there.
     """
     placed: dict[Spot, list[Mapping[str, Any]]] = {}
     for item in items:

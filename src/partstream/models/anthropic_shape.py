@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.models.records import Fact
 from partstream.models.shape import Shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from partstream.conversation.capabilities import ModelCapabilities
+from partstream.conversation.preparation import ModelCapabilities
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+    from partstream.conversation.preparation import ContextEdit, ThinkingForm
 
 __all__ = ["Fact", "ModelRecord", "Pricing", "Source", "merged"]
 

@@ -13,7 +13,7 @@ from partstream.errors import RequestNotExpressibleError, UpstreamFailureError, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.preparation import ChatRequest
     from partstream.conversation.turns import Call
     from partstream.errors import UpstreamError
     from partstream.protocols.serve import WireRequest

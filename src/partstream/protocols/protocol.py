@@ -25,7 +25,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.sse import BareJSONDecoder, JSONLinesDecoder, SSEDecoder
 from partstream.conversation.carried import Carried
-from partstream.conversation.rules import ANY_CONVERSATION
+from partstream.conversation.preparation import ANY_CONVERSATION
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from partstream.codec.sse import EventDecoder
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.rules import ConversationRules
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
@@ -247,7 +245,7 @@ class WindowSource(StrEnum):
     CONFIGURED = "configuration"
     """A person says so."""
     LOADED = "details"
-    """It is the model's own, see :attr:`partstream.conversation.capabilities.ModelCapabilities.loaded_window`."""
+    """It is the model's own, see :attr:`partstream.conversation.preparation.ModelCapabilities.loaded_window`."""
     ASSUMED = "default"
     """Nothing is known."""
 
@@ -282,7 +280,7 @@ class RequestWriterSpec:
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
         complete_settings: Completes the settings of a request with what the base URL and the model say, and with what
             is known of the server; None for a server that nobody knows. What is known of the model from its list stands
-            in :attr:`partstream.conversation.settings.RequestSettings.capabilities` already.
+            in :attr:`partstream.conversation.preparation.RequestSettings.capabilities` already.
         conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
             model's id.
         continues: Whether a request can go on from a stored response.
@@ -305,7 +303,7 @@ class RequestWriterSpec:
         identify: Gives a request an identity that no other has, for a wire on which every request has one; takes the
             request as `write` made it, and a text of letters and digits. None for a wire without.
         fits_answers: Whether a request says how long its answer may be by the tokens that it is expected to have, see
-            :attr:`partstream.conversation.chat_request.ChatRequest.input_tokens`. They are estimated before it is sent
+            :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent
             then; a request that does not say so is sent meanwhile.
     """
 

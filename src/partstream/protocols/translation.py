@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.state_marker import Origin
 from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.conversation.chat_request import ASKED_IN
+from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.kept_answer import KeptAnswer
 from partstream.lm.cancellation import CancellationToken

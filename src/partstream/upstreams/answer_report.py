@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.continuation import history_digest
+from partstream.conversation.preparation import history_digest
 from partstream.errors import EmptyAnswerError
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 
 if TYPE_CHECKING:
-    from partstream.conversation.answer import ResponseState
+    from partstream.conversation.preparation import ResponseState
     from partstream.lm.outputs import StreamOutput
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens

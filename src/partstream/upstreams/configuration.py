@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from partstream.capturing.mode import CaptureMode
 from partstream.codec.redaction import HiddenValues, NotPickled
-from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
+from partstream.conversation.preparation import EXTRA_BODY, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, ErrorMode, StreamOptions
 from partstream.models.filters import ModelSelection

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
@@ -28,7 +28,7 @@ from partstream.upstreams.missing_paths import advice_on_missing_list, says_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.preparation import ModelCapabilities
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel

@@ -13,8 +13,7 @@ from partstream.tokens.accounting import LIMIT_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.errors import UpstreamError
     from partstream.protocols.protocol import RequestWriterSpec
     from partstream.protocols.serve import WireRequest

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.answer import ResponseState
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.conversation.preparation import (
+    UNKNOWN_CAPABILITIES,
+    CountTokens,
+    RequestSettings,
+    ResponseState,
+    prepare,
+)
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import FileMode, Finish
@@ -33,10 +36,8 @@ from partstream.upstreams.upstream_counts import UpstreamCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.conversation.capabilities import ModelCapabilities
     from partstream.conversation.carried import Carried
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.preparation import Preparation
+    from partstream.conversation.preparation import ChatRequest, ModelCapabilities, Preparation
     from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer

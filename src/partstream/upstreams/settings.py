@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from partstream.capturing.mode import CaptureMode
 from partstream.codec.json_codec import is_json
-from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
+from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS
 from partstream.lm.outputs import (
     GATEWAY_CALL_ID_PREFIX,
     CitationMode,

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from listening import listening
 from partstream import LanguageModelChatInformation
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.loopback.connection import ServerConnection
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 

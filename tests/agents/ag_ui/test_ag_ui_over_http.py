@@ -10,7 +10,7 @@ from served_ag_ui import served
 
 from extent import RUNS_AT_ONCE
 from partstream import ChatMessage, TextPart
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 
 SECONDS = 30

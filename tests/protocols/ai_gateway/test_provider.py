@@ -10,7 +10,7 @@ import pytest
 
 from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
-from partstream.conversation.settings import Continuation, RequestSettings
+from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
 from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.protocol import KeyKind

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ai_sdk import FIXTURES
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from conversation.samples import ORIGIN, WEATHER
 from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import SPECIFICATION_VERSIONS, AIGatewaySettings, build_headers
 from partstream.protocols.ai_gateway.serve import read_request

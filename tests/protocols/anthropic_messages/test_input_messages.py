@@ -8,7 +8,7 @@ import pytest
 from conversation.rows import PAPER, PIXEL
 from conversation.samples import JPEG, PDF, PNG, assistant, called, gave, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.preparation import RequestSettings, SystemAs, ToolImages
 from partstream.conversation.turns import MISSING_RESULT
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.capabilities import ThinkingForm
+from partstream.conversation.preparation import ThinkingForm
 from partstream.protocols.anthropic_messages.models import row_of
 
 LOW_TO_HIGH = ("low", "medium", "high")

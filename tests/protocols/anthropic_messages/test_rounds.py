@@ -11,7 +11,7 @@ import pytest
 from conversation.samples import WEATHER, user
 from conversation.samples import gave as result
 from partstream import ChatMessage, RequestOptions, ToolCallPart
-from partstream.conversation.answer import ResponseState
+from partstream.conversation.preparation import ResponseState
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped

@@ -7,8 +7,7 @@ from typing import Any
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, LanguageModelChatInformation, RequestOptions
 from partstream.conversation.carried import Carried
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.chat_completions.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at

@@ -7,7 +7,7 @@ from conversation.rows import LONG, PAPER, PDF_URL, PIXEL, PNG_URL, tool_round
 from conversation.samples import JPEG, assistant, called, system, user
 from conversation.samples import gave as result
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.preparation import RequestSettings, SystemAs, ToolImages
 from partstream.conversation.turns import MISSING_RESULT
 from protocols.chat_completions.requests import call, calls, gave, said
 

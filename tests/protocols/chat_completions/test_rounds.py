@@ -10,7 +10,7 @@ from conversation.samples import WEATHER, assistant, user
 from conversation.samples import gave as result
 from models.server import ModelServer, serving
 from partstream import ChatMessage, RequestOptions, ToolCallPart
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.protocol import AUTO
 from partstream.testing.steps import END_OF_STREAM, Send, Step, event_stream

@@ -8,7 +8,7 @@ from conversation.rows import PAPER, PDF_URL, PIXEL, PNG_URL, tool_round
 from conversation.samples import ORIGIN, WEATHER, assistant, called, system, user
 from conversation.samples import gave as result
 from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions import SPOKEN_AT
 from partstream.protocols.chat_completions.models import (

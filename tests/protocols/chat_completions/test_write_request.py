@@ -16,7 +16,7 @@ from conversation.strategies import WORDS, conversations
 from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, TextPart, ThinkingPart, Tool, ToolMode, ToolResultPart
 from partstream.conversation.carried import Carried
-from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.preparation import RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.models import (
     OWN_SETTINGS,

@@ -6,11 +6,15 @@ from typing import Any
 
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, RequestOptions
-from partstream.conversation.answer import ResponseState
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.conversation.carried import Carried
-from partstream.conversation.preparation import Preparation, prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import (
+    UNKNOWN_CAPABILITIES,
+    ModelCapabilities,
+    Preparation,
+    RequestSettings,
+    ResponseState,
+    prepare,
+)
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.gemini.models import GeminiSettings

@@ -17,8 +17,8 @@ from partstream import (
     ToolImages,
     ToolMode,
 )
-from partstream.conversation.capabilities import ModelCapabilities
 from partstream.conversation.media import URI_LIST
+from partstream.conversation.preparation import ModelCapabilities
 from partstream.protocols.gemini.models import SERVER_TOOLS, GeminiSettings
 from partstream.protocols.gemini.write_request import WRITE_REQUEST, authorize
 from partstream.protocols.protocol import KeyKind

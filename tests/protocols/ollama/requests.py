@@ -16,10 +16,8 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.conversation.capabilities import ModelCapabilities
 from partstream.conversation.carried import Carried
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import ModelCapabilities, RequestSettings, prepare
 from partstream.protocols.ollama.models import OllamaSettings
 from partstream.protocols.ollama.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest

@@ -6,9 +6,7 @@ import pytest
 
 from conversation.samples import ORIGIN
 from partstream import RequestOptions, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.answer import ResponseState
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, ResponseState, prepare
 from partstream.conversation.state_marker import Origin
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Outcome, Reply

@@ -7,7 +7,7 @@ import pytest
 from conversation.rows import ROWS
 from conversation.samples import ORIGIN, WEATHER, asked, assistant, body_of, system, user
 from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
-from partstream.conversation.settings import Continuation, RequestSettings, SystemAs
+from partstream.conversation.preparation import Continuation, RequestSettings, SystemAs
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.openresponses.errors import refuses_reasoning, refuses_response_id
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation

@@ -12,7 +12,7 @@ from models.lists import OPENAI
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.codec.json_codec import loads
-from partstream.conversation.settings import OwnFields, RequestSettings
+from partstream.conversation.preparation import OwnFields, RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings

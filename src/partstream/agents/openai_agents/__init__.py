@@ -23,7 +23,7 @@ from partstream.agents.adapter import (
     StepUsage,
 )
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Text
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult

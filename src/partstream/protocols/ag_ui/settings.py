@@ -13,7 +13,7 @@ from partstream.settings.row import Setting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.preparation import ChatRequest
 
 
 # ---- settings ----

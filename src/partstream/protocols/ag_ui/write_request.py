@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import ToolImages
+from partstream.conversation.preparation import ConversationRules, ToolImages
 from partstream.conversation.turns import (
     FAILED_SILENTLY,
     Attachment,
@@ -51,8 +50,7 @@ from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Result, ResultContent
     from partstream.lm.messages import Tool
 

@@ -29,8 +29,7 @@ from partstream.settings.row import Secrecy, Setting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.protocol import KeyKind

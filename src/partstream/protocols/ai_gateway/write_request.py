@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.settings import ToolImages
+from partstream.conversation.preparation import ToolImages
 from partstream.conversation.turns import shown_by_user
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
@@ -32,7 +32,7 @@ from partstream.protocols.serve import WireRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.preparation import ChatRequest
     from partstream.lm.messages import Tool
     from partstream.protocols.ai_sdk.write_request import Wire
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
-from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.state_marker import Origin
 from partstream.errors import CallerError
 from partstream.lm.messages import RequestOptions, Role

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import is_json
+from partstream.conversation.preparation import ConversationRules
 from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
-from partstream.conversation.rules import ConversationRules
 from partstream.conversation.turns import Call, Reasoning
 from partstream.lm.outputs import ThinkingMode, Unmapped
 from partstream.lm.parts import ThinkingPart

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ContextEdit, ThinkingForm
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ThinkingForm
 from partstream.protocols.anthropic_messages.models import (
     LEAST_BUDGET,
     MILLION,
@@ -27,7 +27,7 @@ from partstream.protocols.read_response import identifier, mapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import RequestSettings
     from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
@@ -22,7 +22,7 @@ from partstream.settings.row import Setting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.preparation import ModelCapabilities
 
 
 # ---- model rows ----

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, shown_by_user, spoken_turns
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.endpoint import (
@@ -58,8 +57,7 @@ from partstream.protocols.serve import WireRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Piece, Turn
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation

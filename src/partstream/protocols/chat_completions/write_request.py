@@ -11,8 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
 from partstream.conversation.turns import (
     FAILED,
     FAILED_SILENTLY,
@@ -44,8 +43,7 @@ from partstream.settings.kinds import fits_header
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Piece, ResultContent, Turn
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation

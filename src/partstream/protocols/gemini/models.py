@@ -19,7 +19,7 @@ from partstream.settings.row import Setting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.preparation import ModelCapabilities
     from partstream.conversation.turns import Piece, Turn
 
 

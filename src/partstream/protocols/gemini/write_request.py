@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from partstream.codec.json_codec import is_json
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import ToolImages
+from partstream.conversation.preparation import ConversationRules, ToolImages
 from partstream.conversation.turns import (
     FAILED_SILENTLY,
     UNKNOWN_TOOL,
@@ -56,8 +55,7 @@ from partstream.protocols.serve import WireRequest, path_for_model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Piece, Result, Turn
     from partstream.lm.messages import Tool
     from partstream.protocols.gemini.models import KnownModel

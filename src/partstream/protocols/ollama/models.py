@@ -12,8 +12,7 @@ from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, te
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from partstream.conversation.capabilities import ModelCapabilities
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ModelCapabilities, RequestSettings
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
 from partstream.conversation.media import MediaKind
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import ToolImages
+from partstream.conversation.preparation import ConversationRules, ToolImages
 from partstream.conversation.turns import (
     FAILED,
     FAILED_SILENTLY,
@@ -50,8 +49,7 @@ from partstream.protocols.serve import WireRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Piece, ResultContent, Turn
     from partstream.lm.messages import Tool
 

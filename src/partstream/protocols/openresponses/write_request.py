@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import MediaKind, data_url, file_name
-from partstream.conversation.rules import ConversationRules
-from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
 from partstream.conversation.turns import (
     FAILED,
     FAILED_SILENTLY,
@@ -36,8 +35,7 @@ from partstream.settings.row import Setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import ResultContent, Turn
     from partstream.lm.messages import Tool
 

@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.capabilities import ThinkingForm
+from partstream.conversation.preparation import ThinkingForm
 from partstream.protocols.anthropic_messages.models import row_of
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
