@@ -15,7 +15,7 @@ import click
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import Continuation, RequestSettings, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.protocols.openresponses.write_request import build_request
 
 MESSAGES = 200

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import ChatMessage, TextPart, ToolCallPart, ToolResultPart
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS, ThinkingMemory
 from partstream.lm.parts import ThinkingPart
-from partstream.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart

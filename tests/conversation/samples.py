@@ -7,9 +7,8 @@ from typing import Any
 
 from openresponses_schema import validate_request
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import ANY_CONVERSATION, Preparation, RequestSettings, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Carried, Origin
 from partstream.protocols.openresponses.serve import READ_REQUEST
 from partstream.protocols.openresponses.write_request import PATH, build_request
 from partstream.protocols.serve import WireRequest

@@ -5,7 +5,7 @@ import pytest
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, user
 from partstream import ChatMessage, TextPart, ToolCallPart
 from partstream.conversation.preparation import Continuation, RequestSettings, history_digest
-from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.provider_state import StateMarker, marker_part
 from partstream.conversation.turns import answer_digest
 
 STORING = RequestSettings(continuation=Continuation.ON)

@@ -7,7 +7,7 @@ from copilot_requests import CopilotRequest, copilot_requests
 from openresponses_schema import validate_request
 from partstream import DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.conversation.preparation import Continuation, RequestSettings
-from partstream.conversation.state_marker import Origin, read_marker
+from partstream.conversation.provider_state import Origin, read_marker
 from partstream.conversation.turns import Call
 from partstream.protocols.openresponses.write_request import build_request
 

@@ -6,10 +6,16 @@ import pytest
 
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import ChatRequest, ResponseState
-from partstream.conversation.reasoning import ITEMS, carried_reasoning
-from partstream.conversation.state_marker import MAX_MARKER_LENGTH, StateMarker, marker_part, read_marker
+from partstream.conversation.provider_state import (
+    ITEMS,
+    MAX_MARKER_LENGTH,
+    Carried,
+    StateMarker,
+    carried_reasoning,
+    marker_part,
+    read_marker,
+)
 from partstream.conversation.turns import Reasoning, Text, ToolNames
 from partstream.lm.parts import ResponsePart
 

@@ -23,7 +23,6 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.codec.json_codec import dumps
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import (
     Continuation,
     ConversationRules,
@@ -32,7 +31,7 @@ from partstream.conversation.preparation import (
     ToolImages,
     history_digest,
 )
-from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.provider_state import Carried, StateMarker, marker_part
 from partstream.conversation.turns import Call, CallIdRule, IdForm, Result, Turn, answer_digest
 
 SETTINGS = st.builds(

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.media import MediaKind
-from partstream.conversation.places import AnswerPlace
 from partstream.conversation.preparation import ResponseState
-from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
-from partstream.conversation.state_marker import Origin, StateMarker, read_marker
+from partstream.conversation.provider_state import (
+    AnswerPlace,
+    Origin,
+    StateMarker,
+    carried_reasoning,
+    place_reasoning,
+    read_marker,
+    usable_items,
+)
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, ToolNames
 
 ITEM = {"id": "rs_1", "encrypted_content": "e"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.sealing import seal, unseal
+from partstream.conversation.provider_state import seal, unseal
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

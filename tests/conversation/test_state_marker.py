@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import DataPart
-from partstream.conversation.state_marker import MAX_MARKER_LENGTH, Origin, StateMarker, marker_part, read_marker
+from partstream.conversation.provider_state import MAX_MARKER_LENGTH, Origin, StateMarker, marker_part, read_marker
 from partstream.conversation.turns import short_digest
 
 MARKER = StateMarker(

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from partstream import ChatMessage, RequestOptions
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import RequestSettings, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import (

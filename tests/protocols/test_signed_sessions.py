@@ -10,7 +10,7 @@ import pytest
 
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, Tool, ToolCallPart, ToolResultPart
-from partstream.conversation.state_marker import marker_part, read_marker
+from partstream.conversation.provider_state import marker_part, read_marker
 from partstream.lm.parts import ThinkingPart
 from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation

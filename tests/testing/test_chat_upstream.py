@@ -5,7 +5,7 @@ import json
 import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

@@ -12,7 +12,7 @@ from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart

@@ -21,7 +21,7 @@ from partstream import (
     ToolCallPart,
 )
 from partstream.conversation.preparation import Continuation, RequestSettings
-from partstream.conversation.state_marker import read_marker
+from partstream.conversation.provider_state import read_marker
 from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import LoopbackRequest
 from partstream.testing.steps import Step, document

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from partstream import CancellationTokenSource, RequestOptions, TextPart
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import ContextLengthExceededError, UpstreamError, UpstreamHTTPError
 from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.question import ModelCall

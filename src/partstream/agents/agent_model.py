@@ -24,7 +24,7 @@ from partstream.agents.run import AgentRun, AgentSpec, RunStates
 from partstream.answer_functions import check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,

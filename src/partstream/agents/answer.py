@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from partstream.agents.adapter import AgentOutput
-    from partstream.conversation.state_marker import Origin
+    from partstream.conversation.provider_state import Origin
     from partstream.conversation.turns import Piece, Turn
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import ResponsePart

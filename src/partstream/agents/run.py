@@ -34,7 +34,7 @@ from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, que
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
-from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
+from partstream.conversation.provider_state import Origin, StateMarker, marker_part, read_marker
 from partstream.conversation.turns import (
     Call,
     CallIds,

@@ -9,10 +9,20 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.redaction import HiddenValues
-from partstream.conversation.carried import Carried
-from partstream.conversation.places import PLACE, AnswerPlace, follows_text
-from partstream.conversation.reasoning import ITEMS, ORIGIN, carried_reasoning, place_reasoning, usable_items
-from partstream.conversation.state_marker import StateMarker, marker_part, read_marker
+from partstream.conversation.provider_state import (
+    ITEMS,
+    ORIGIN,
+    PLACE,
+    AnswerPlace,
+    Carried,
+    StateMarker,
+    carried_reasoning,
+    follows_text,
+    marker_part,
+    place_reasoning,
+    read_marker,
+    usable_items,
+)
 from partstream.conversation.turns import (
     ANY_IDS,
     ANY_NAME,
@@ -39,7 +49,7 @@ from partstream.settings.row import Secrecy, Setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.conversation.state_marker import Origin
+    from partstream.conversation.provider_state import Origin
     from partstream.conversation.turns import Note, Turn
     from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
     from partstream.lm.parts import ResponsePart

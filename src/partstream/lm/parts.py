@@ -538,7 +538,7 @@ def _shown(value: object) -> str:
 # ---- markers ----
 # The host's marks among the parts: data parts for programs, which never belong in a prompt.
 #
-# A mark is recognised by its media type alone; :mod:`partstream.conversation.state_marker` reads the one kind whose
+# A mark is recognised by its media type alone; :mod:`partstream.conversation.provider_state` reads the one kind whose
 # contents matter. Source: Copilot 0.67, `CustomDataPartMimeTypes`.
 
 STATEFUL_MARKER_MIME_TYPE: Final = "stateful_marker"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.sse import BareJSONDecoder, JSONLinesDecoder, SSEDecoder
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import ANY_CONVERSATION
+from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest

@@ -14,8 +14,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.sealing import seal, unseal
+from partstream.conversation.provider_state import ITEMS, seal, unseal
 from partstream.errors import CallerError
 
 # ---- sealed state ----

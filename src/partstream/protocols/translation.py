@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.conversation.preparation import RequestSettings, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.reader import StreamReader

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.capturing.capture import AnswerCapture
+    from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.settings import ServingSettings
-    from partstream.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow
 
 __all__ = ["AnswerEnd", "ProviderCall"]

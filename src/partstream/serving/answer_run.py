@@ -31,6 +31,7 @@ from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.capturing.capture import AnswerCapture
+    from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.requests import RequestHead
     from partstream.serving.state import ServerState
-    from partstream.thinking_memory import CallersMemory
 
 __all__ = ["Deliver", "ResponseRun"]
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from partstream.conversation.provider_state import ThinkingMemory
 from partstream.lm.cancellation import EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
@@ -16,7 +17,6 @@ from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
 from partstream.serving.owner_routes import OwnerRoutes
 from partstream.serving.routes import Routes
-from partstream.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

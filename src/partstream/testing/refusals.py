@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.parts import ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.testing.signing import is_signature, needs_other_thinking, signature

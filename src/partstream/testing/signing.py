@@ -16,7 +16,7 @@ from binascii import Error as Base64Error
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.lm.parts import ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:

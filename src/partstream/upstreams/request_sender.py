@@ -15,7 +15,7 @@ from partstream.conversation.preparation import (
     ResponseState,
     prepare,
 )
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import FileMode, Finish
 from partstream.lm.parts import DataPart
@@ -36,8 +36,8 @@ from partstream.upstreams.upstream_counts import UpstreamCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.conversation.carried import Carried
     from partstream.conversation.preparation import ChatRequest, ModelCapabilities, Preparation
+    from partstream.conversation.provider_state import Carried
     from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer

@@ -10,7 +10,7 @@ from partstream.errors import ContextLengthExceededError, UpstreamError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from partstream.conversation.carried import Carried
+    from partstream.conversation.provider_state import Carried
     from partstream.upstreams.question import ModelCall
 
 __all__ = ["Sending", "send_without_what_is_refused"]

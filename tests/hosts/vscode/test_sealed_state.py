@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.conversation.reasoning import ITEMS, ORIGIN
-from partstream.conversation.sealing import seal
-from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
+from partstream.conversation.provider_state import (
+    ITEMS,
+    ORIGIN,
+    CallersMemory,
+    Origin,
+    StateMarker,
+    ThinkingMemory,
+    marker_part,
+    read_marker,
+    seal,
+)
 from partstream.hosts.vscode.sealed_state import MOST_CHARACTERS, SealedState, unsealed
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
 from partstream.testing import ReplayUpstream
-from partstream.thinking_memory import CallersMemory, ThinkingMemory
 
 from .agent_host import AgentHostConversation
 from .in_process import Peer, run, serving

@@ -6,7 +6,7 @@ import pytest
 
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.codec.json_codec import loads
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.outputs import Finish, Outcome, StreamOutput, ThinkingMode, Unmapped

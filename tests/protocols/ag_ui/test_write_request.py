@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
 from partstream.conversation.preparation import RequestSettings, ToolImages, prepare
-from partstream.conversation.reasoning import ITEMS, ORIGIN
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import ITEMS, ORIGIN, Origin
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ag_ui.tool_calls import resume_entries

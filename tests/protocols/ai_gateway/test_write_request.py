@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from conversation.samples import JPEG, ORIGIN, PDF, PNG, WEATHER, assistant, called, gave, prepared, system, user
 from partstream import ChatMessage, DataPart, TextPart, ToolCallPart, ToolMode
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import ChatRequest, Continuation, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.provider_state import Carried
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.ai_gateway.models import (

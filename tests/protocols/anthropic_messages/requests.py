@@ -6,8 +6,8 @@ from typing import Any
 
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, LanguageModelChatInformation, ModelCapabilities, RequestOptions
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import RequestSettings, prepare
+from partstream.conversation.provider_state import Carried
 from partstream.lm.parts import ThinkingPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.provider_state import block_item

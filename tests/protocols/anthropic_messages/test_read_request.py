@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from conversation.samples import PDF, PNG
-from partstream.conversation.places import PLACE
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest

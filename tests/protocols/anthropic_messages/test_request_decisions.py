@@ -11,8 +11,7 @@ import pytest
 
 from conversation.samples import ORIGIN, WEATHER, assistant, called, gave, user
 from partstream import ModelCapabilities, TextPart, ThinkingForm, ThinkingPart
-from partstream.conversation.carried import Carried
-from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.provider_state import Carried, StateMarker, marker_part
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.provider_state import block_item, call_item, container_item

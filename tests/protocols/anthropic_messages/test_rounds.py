@@ -12,7 +12,7 @@ from conversation.samples import WEATHER, user
 from conversation.samples import gave as result
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import ResponseState
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import ResponsePart, TextPart

@@ -6,8 +6,8 @@ from typing import Any
 
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, LanguageModelChatInformation, RequestOptions
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import RequestSettings, prepare
+from partstream.conversation.provider_state import Carried
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.chat_completions.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.chat_completions.provider_state import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamAbortedError, UpstreamFailureError
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.errors import ErrorKind, Overflow

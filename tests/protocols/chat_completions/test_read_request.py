@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.chat_completions.provider_state import sealed_entry

@@ -8,7 +8,7 @@ from conversation.rows import PIXEL
 from conversation.samples import ORIGIN, WEATHER, assistant, called, user
 from conversation.samples import gave as result
 from partstream import ChatMessage, TextPart, ThinkingPart
-from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.provider_state import StateMarker, marker_part
 from protocols.chat_completions.requests import body_of, calls, messages_of, said
 
 KIMIS, VLLMS = "functions.get_weather:0", "chatcmpl-tool-" + "0123456789abcdef" * 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import StreamOptions, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError
 from partstream.protocols.chat_completions.tool_calls import OpenJson
 from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, finished, read

@@ -15,8 +15,8 @@ from conversation.samples import gave as result
 from conversation.strategies import WORDS, conversations
 from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, TextPart, ThinkingPart, Tool, ToolMode, ToolResultPart
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import RequestSettings, SystemAs, ToolImages
+from partstream.conversation.provider_state import Carried
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.models import (
     OWN_SETTINGS,

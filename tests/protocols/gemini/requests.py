@@ -6,7 +6,6 @@ from typing import Any
 
 from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, RequestOptions
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import (
     UNKNOWN_CAPABILITIES,
     ModelCapabilities,
@@ -15,6 +14,7 @@ from partstream.conversation.preparation import (
     ResponseState,
     prepare,
 )
+from partstream.conversation.provider_state import Carried
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.gemini.models import GeminiSettings

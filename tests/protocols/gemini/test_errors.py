@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.gemini.errors import ERRORS

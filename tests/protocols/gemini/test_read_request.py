@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import Role, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest

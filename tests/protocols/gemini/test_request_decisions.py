@@ -7,7 +7,7 @@ import pytest
 from conversation.samples import assistant, called, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, TextPart, Tool
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas, known_model
 from partstream.protocols.gemini.provider_state import DUMMY
 from protocols.gemini import wire

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.parts import ThinkingPart
 from partstream.protocols.gemini.read_response import READ_RESPONSE

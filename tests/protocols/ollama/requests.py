@@ -16,8 +16,8 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import ModelCapabilities, RequestSettings, prepare
+from partstream.conversation.provider_state import Carried
 from partstream.protocols.ollama.models import OllamaSettings
 from partstream.protocols.ollama.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest

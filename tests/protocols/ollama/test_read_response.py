@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conversation.samples import PNG
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unmapped

@@ -9,8 +9,8 @@ import pytest
 from conversation.samples import ORIGIN, PDF, PNG, WEATHER, called, gave, system
 from partstream import DataPart, RequestNotExpressibleError, TextPart, ThinkingPart, Tool, ToolMode
 from partstream.conversation.preparation import ModelCapabilities, RequestSettings, SystemAs, ToolImages
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.reasoning import ORIGIN as ORIGIN_KEY
+from partstream.conversation.provider_state import ITEMS
+from partstream.conversation.provider_state import ORIGIN as ORIGIN_KEY
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ollama.models import CAREFUL_WINDOW, OWN_SETTINGS, OllamaSettings, choose_window
 from partstream.protocols.ollama.write_request import WRITE_REQUEST

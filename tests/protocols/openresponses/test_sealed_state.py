@@ -7,7 +7,7 @@ import pytest
 from conversation.samples import ORIGIN
 from partstream import RequestOptions, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.preparation import RequestSettings, ResponseState, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Outcome, Reply
 from partstream.lm.parts import ResponsePart

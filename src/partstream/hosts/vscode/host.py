@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.answer_ends import AnswerEnds
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_finish, encode_information
@@ -28,7 +29,6 @@ from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, 
 from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
-from partstream.thinking_memory import ThinkingMemory
 from partstream.tokens.usage_book import DAYS, UsageBook
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.sealing import seal, unseal
-from partstream.conversation.state_marker import marker_part, read_marker
+from partstream.conversation.provider_state import ITEMS, marker_part, read_marker, seal, unseal
 from partstream.lm.messages import Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
@@ -32,10 +30,10 @@ from partstream.lm.provider import WaitingProgress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.lm.provider import DrainingProgress
-    from partstream.thinking_memory import CallersMemory
 
 __all__ = ["MOST_CHARACTERS", "SealedState", "unsealed"]
 

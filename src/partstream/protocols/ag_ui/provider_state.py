@@ -2,7 +2,7 @@
 
 An agent of this wire remembers nothing by itself: the next request brings its whole run again
 (docs/wires/ai-sdk.md#ag-ui-memory). VS Code knows only the text and the calls that it has to run. The rest goes out in
-the metadata of thinking (:data:`partstream.conversation.reasoning.ITEMS`), and comes back in requests to the same agent
+the metadata of thinking (:data:`partstream.conversation.provider_state.ITEMS`), and comes back in requests to the same agent
 as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
 
     {"type": "ag-ui", "message": {"role": "reasoning" | "tool", "id", "content", ...}}    a message of the run
@@ -13,7 +13,7 @@ as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has o
 
 A call that waits for a person has the field `toolCallId` beside `call`: it is no call of VS Code's.
 `parent` is the message in which the agent's model made a call: those of one message go back in one message. The field
-`toolCallId` keeps an item in a marker that is too small for all, see :mod:`partstream.conversation.state_marker`.
+`toolCallId` keeps an item in a marker that is too small for all, see :mod:`partstream.conversation.provider_state`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import thinking_part

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_sdk.errors import Chunk, identifier, mapping, sequence
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, wrap

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps, is_json
 from partstream.conversation.media import file_name
-from partstream.conversation.places import PLACE, AnswerPlace
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import FileMode, InboundRequest, Unmapped

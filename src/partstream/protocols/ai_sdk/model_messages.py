@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import RequestSettings, prepare
-from partstream.conversation.state_marker import Origin
+from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import CallerError
 from partstream.lm.messages import RequestOptions, Role
 from partstream.protocols.ai_sdk.provider_state import RULES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.preparation import ConversationRules
-from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
 from partstream.conversation.turns import Call, Reasoning
 from partstream.lm.outputs import ThinkingMode, Unmapped
 from partstream.lm.parts import ThinkingPart

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias, T
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
-from partstream.conversation.places import PLACE
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark, row_of_class

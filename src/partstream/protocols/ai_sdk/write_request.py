@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import MediaKind, file_name
-from partstream.conversation.places import PLACE, AnswerPlace
-from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.conversation.turns import (
     FAILED,
     FAILED_SILENTLY,

@@ -8,7 +8,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.anthropic_messages.endpoint import (
     BETA_HEADER,

@@ -3,7 +3,7 @@
 Thinking goes back verbatim, or is refused (docs/wires/anthropic-messages.md#thinking-that-goes-back); blocks of tools
 that the server ran itself go back in pairs or not at all. So an item holds the whole block as the server would take it,
 its fields in the order in which they came. The items of an answer lie, in order, in the metadata of its thinking
-(:data:`partstream.conversation.reasoning.ITEMS`), and come back in requests to the same upstream and model as the
+(:data:`partstream.conversation.provider_state.ITEMS`), and come back in requests to the same upstream and model as the
 pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
 
     {"type": "content-block", "block": {"type": "thinking", "thinking": TEXT, "signature": SIGNATURE}}
@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind
-from partstream.conversation.places import PLACE
-from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, PLACE
 from partstream.conversation.turns import MISSING_RESULT, Attachment, Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped

@@ -15,8 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.conversation.places import PLACE, AnswerPlace
-from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped

@@ -11,7 +11,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, holds_error, read_error_body
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import OptionalField, leave_out, refused_fields

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import is_json
-from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
@@ -129,7 +129,7 @@ def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> list
 #
 # Reasoning goes back in the field in which it came: some servers refuse the wrong field, others a missing one
 # (docs/wires/chat-completions.md#sending-reasoning-back). So each item names the field. The items of one answer are,
-# in order, in the metadata of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in
+# in order, in the metadata of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come back in
 # requests to the same upstream and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type":
 # "message-field"` and one of these forms::
 #

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
-from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
@@ -283,7 +283,7 @@ def _item(said: Mapping[str, Any]) -> dict[str, Any]:
 # Reads the messages of a request.
 #
 # Neighbouring results of tools are one message of the user, as VS Code has them. What an assistant thought, and the
-# opaque state of it, goes where :mod:`partstream.conversation.reasoning` looks for it.
+# opaque state of it, goes where :mod:`partstream.conversation.provider_state` looks for it.
 #
 # Source: the messages of `openai` 3.54.0 (`types/chat/chat_completion_*_message_param.py`), the older `function`
 # message included; reasoning has no field there, see :mod:`partstream.protocols.chat_completions.serve`.

@@ -19,7 +19,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies

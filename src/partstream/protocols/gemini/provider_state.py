@@ -2,7 +2,7 @@
 
 A model signs parts of its answer, and refuses or loses its train of thought where a signature does not come back at
 exactly the part that had it (docs/wires/gemini.md#signatures). The items of one answer are, in order, in the metadata
-of its thinking (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same upstream and
+of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come back in requests to the same upstream and
 model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these forms::
 
     {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
@@ -29,7 +29,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import is_json
-from partstream.conversation.reasoning import ITEMS, MOST_ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, usable_items
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.provider_state import beside_items, open_state, seal_state

@@ -17,8 +17,7 @@ from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST
-from partstream.conversation.places import PLACE, AnswerPlace
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
@@ -135,7 +134,7 @@ def text_of(fields: Mapping[str, Any], name: str, where: str = "") -> str:
 # ---- asked contents ----
 # Reads the contents of a request as the messages of a conversation (docs/wires/gemini.md#contents).
 #
-# What a signature carries goes where :mod:`partstream.conversation.reasoning` looks for it, with its place.
+# What a signature carries goes where :mod:`partstream.conversation.provider_state` looks for it, with its place.
 
 _MODEL: Final = "model"
 _ROLES: Final = ("", "user", "function", _MODEL)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
-from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #
 # Without a stored conversation, all steps go back as they came, thoughts included, because each is signed
 # (docs/wires/gemini.md#interactions). The items of one answer are, in order, in the metadata of its thinking
-# (:data:`partstream.conversation.reasoning.ITEMS`). Every item has `"type": "interaction-step"` and one of these
+# (:data:`partstream.conversation.provider_state.ITEMS`). Every item has `"type": "interaction-step"` and one of these
 # forms::
 #
 # {"step": STEP}                          a step that goes back as it came: a thought, or what the server ran

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
-from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.provider_state import ITEMS
 from partstream.conversation.turns import canonical_json
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 # What goes back to the model of its thinking: the shape of the items that carry it through the conversation.
 #
 # The items of one answer stand, in order, in the metadata of its thinking
-# (:data:`partstream.conversation.reasoning.ITEMS`) and come back in requests to the same upstream and model as the
+# (:data:`partstream.conversation.provider_state.ITEMS`) and come back in requests to the same upstream and model as the
 # pieces :class:`partstream.conversation.turns.Reasoning`. Each has the form::
 #
 # {"type": "message-field", "field": NAME, "text": TEXT}

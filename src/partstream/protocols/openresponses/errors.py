@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.carried import Carried
+from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors

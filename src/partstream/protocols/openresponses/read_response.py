@@ -15,8 +15,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from partstream.conversation.reasoning import ITEMS as REASONING_ITEMS
-from partstream.conversation.reasoning import MOST_ITEMS
+from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
+from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import file_name
-from partstream.conversation.places import PLACE, AnswerPlace
-from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
@@ -147,7 +146,7 @@ def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> 
 # Reads the input items of a request into messages.
 #
 # Neighbouring items of the model are one message, as its answer was, and neighbouring results of tools are one
-# message of the user. Opaque state of reasoning goes where :mod:`partstream.conversation.reasoning` looks for it.
+# message of the user. Opaque state of reasoning goes where :mod:`partstream.conversation.provider_state` looks for it.
 #
 # Source: OpenResponses specification 2026-04-24, `ItemParam`.
 
@@ -476,7 +475,7 @@ READ_REQUEST: Final = RequestReaderSpec(read=_read, socket=SOCKET)
 #
 # What an OpenResponses server gave goes through as it came, where nobody has said whose it is. Everything else is
 # sealed, because it would lose its meaning: the state of another protocol, and who gave the state, without which it
-# goes back to nobody (:mod:`partstream.conversation.reasoning`).
+# goes back to nobody (:mod:`partstream.conversation.provider_state`).
 
 _SEALED_STATE_OWN: Final = frozenset({"type", "id", "encrypted_content"})
 """The fields that an item of this protocol has."""
