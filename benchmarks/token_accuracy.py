@@ -20,7 +20,7 @@ from rich.table import Table
 
 from partstream.tokens.counting.counters import bpe_openai_counter
 from partstream.tokens.counting.estimator import estimate_text
-from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.families import Vocabulary
 from partstream.tokens.ledger.calibration import factor_of, sample_of
 
 if TYPE_CHECKING:

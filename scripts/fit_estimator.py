@@ -28,7 +28,7 @@ from uuid import UUID
 
 from partstream.tokens.counting.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
 from partstream.tokens.counting.counters import bpe_openai_counter
-from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -348,7 +348,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

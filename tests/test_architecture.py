@@ -386,7 +386,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.errors": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.agents.langchain.messages": _OLLAMA,
-    "partstream.tokens.counting.files": _GEMINI,
+    "partstream.tokens.families": _GEMINI,
     "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Clients that are called like a protocol, or like the library of one.
     "partstream.hub.clients": {"ai-sdk", *_GEMINI},
@@ -394,7 +394,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.gemini_interactions": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,
-    "partstream.tokens.counting.image_costs": _GEMINI,
+    "partstream.tokens.families": _GEMINI,
     **dict.fromkeys(
         (
             f"partstream.models.{module}"

@@ -14,7 +14,7 @@ from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabulary_of
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
-from partstream.tokens.counting.vocabularies import exact_vocabulary
+from partstream.tokens.families import exact_vocabulary
 from partstream.tokens.ledger.ledger import open_ledger
 
 NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.tokens.counting.count import CountSource
+from partstream.tokens.families import CountSource
 from partstream.tokens.ledger.calibration import Sample
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.tokens.counting.image_costs import IMAGE_COSTS, image_cost_of
-from partstream.tokens.counting.images import Dimensions, read_dimensions
+from partstream.tokens.families import IMAGE_COSTS, Dimensions, image_cost_of, read_dimensions
 
 
 def png(width, height):

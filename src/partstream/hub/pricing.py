@@ -21,7 +21,7 @@ from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
 from partstream.serving.admission import StopAnswer
 from partstream.tokens import MessageCounter
-from partstream.tokens.counting.count import CountSource
+from partstream.tokens.families import CountSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

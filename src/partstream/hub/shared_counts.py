@@ -20,7 +20,7 @@ from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.hub.store.rows import SERIES
 from partstream.hub.store.values import LearnedRow, StoreError, StoreUnreachableError
-from partstream.tokens.counting.count import CountSource
+from partstream.tokens.families import CountSource
 from partstream.tokens.ledger.calibration import HIGHEST_FACTOR, Sample
 from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
 from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow

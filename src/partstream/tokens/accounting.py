@@ -14,8 +14,8 @@ from partstream._version import __version__
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage
-from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.tokens.counting.count import TokenCount
+    from partstream.tokens.families import TokenCount
     from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "LedgerUser", "SourcedTokenCounts"]

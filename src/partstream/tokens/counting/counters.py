@@ -14,12 +14,12 @@ from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
-from partstream.tokens.counting.vocabularies import exact_vocabulary, normal_family
+from partstream.tokens.families import exact_vocabulary, normal_family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.tokens.counting.vocabularies import Vocabulary
+    from partstream.tokens.families import Vocabulary
 
 __all__ = ["Counter", "Counters", "bpe_openai_counter", "tiktoken_counter"]
 

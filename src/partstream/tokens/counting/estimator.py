@@ -14,7 +14,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResult
 from partstream.tokens.counting.character_pairs import alphabet_of, classes_of, pairs_of
 from partstream.tokens.counting.estimator_table import COMMON_HAN, MODELS
 from partstream.tokens.counting.json_text import json_text
-from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

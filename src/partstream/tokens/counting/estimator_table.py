@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

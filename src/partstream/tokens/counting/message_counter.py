@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
-from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.estimator import estimate_text
-from partstream.tokens.counting.files import estimate_file_tokens
-from partstream.tokens.counting.image_costs import image_cost_of
-from partstream.tokens.counting.images import Dimensions, read_dimensions
 from partstream.tokens.counting.json_text import json_text
-from partstream.tokens.counting.overheads import overheads_of
-from partstream.tokens.counting.vocabularies import vocabulary_of
+from partstream.tokens.families import (
+    NO_TOKENS,
+    CountSource,
+    Dimensions,
+    TokenCount,
+    estimate_file_tokens,
+    image_cost_of,
+    overheads_of,
+    read_dimensions,
+    vocabulary_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

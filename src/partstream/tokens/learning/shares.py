@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
+from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.learning.sizes import BYTES_PER_TOKEN
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.tokens.counting.count import CountSource
+    from partstream.tokens.families import CountSource
     from partstream.tokens.ledger.calibration import Sample
     from partstream.tokens.ledger.digests import Digest
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
-from partstream.tokens.counting.count import CountSource
+from partstream.tokens.families import CountSource
 from partstream.tokens.ledger.calibration import WINDOW, Sample
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.file_thread import FileThread
