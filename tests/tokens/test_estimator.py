@@ -9,7 +9,7 @@ from partstream.tokens import Vocabulary, estimate_text, estimate_tokens
 from partstream.tokens.counting import estimator
 from partstream.tokens.counting.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
 from partstream.tokens.counting.estimator import common_han
-from partstream.tokens.counting.estimator_table import MODELS
+from partstream.tokens.estimator_table import MODELS
 
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)
 

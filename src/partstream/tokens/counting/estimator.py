@@ -1,6 +1,6 @@
 """Estimates the tokens of a text that no exact counter can count; the result is always called an estimate.
 
-Every pair of neighbouring characters has a weight (:mod:`partstream.tokens.counting.estimator_table`), by the classes
+Every pair of neighbouring characters has a weight (:mod:`partstream.tokens.estimator_table`), by the classes
 of the two (:mod:`partstream.tokens.counting.character_pairs`); the estimate is the sum of the weights. Of a long text,
 only evenly spread samples are read. A text takes a few nanoseconds per character, a long one less.
 """
@@ -12,8 +12,8 @@ from zlib import adler32
 
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens.counting.character_pairs import alphabet_of, classes_of, pairs_of
-from partstream.tokens.counting.estimator_table import COMMON_HAN, MODELS
 from partstream.tokens.counting.json_text import json_text
+from partstream.tokens.estimator_table import COMMON_HAN, MODELS
 from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from partstream.tokens.families import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["COMMON_HAN", "MODELS", "Model"]
-
 
 @dataclass(frozen=True, slots=True)
 class Model:
