@@ -20,8 +20,7 @@ import click
 from rich.console import Console
 
 from benchmarks.grids import Grid, draw
-from partstream.tokens.counting.counters import bpe_openai_counter
-from partstream.tokens.counting.estimator import estimate_text
+from partstream.tokens.counting import bpe_openai_counter, estimate_text
 from partstream.tokens.families import Vocabulary
 from partstream.tokens.ledger.calibration import factor_of, sample_of
 

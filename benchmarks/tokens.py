@@ -32,7 +32,7 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import Usage
 from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.ledger.ledger import open_ledger
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from partstream.tokens.counting.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
-from partstream.tokens.counting.counters import bpe_openai_counter
+from partstream.tokens.counting import CLASSES, Alphabet, alphabet_of, bpe_openai_counter, classes_of, pairs_of
 from partstream.tokens.families import Vocabulary
 
 if TYPE_CHECKING:

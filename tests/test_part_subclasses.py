@@ -11,7 +11,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.counting import MessageCounter
 from partstream.tokens.ledger.digests import message_digest
 
 

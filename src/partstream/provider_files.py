@@ -21,7 +21,7 @@ from partstream.agents.in_files import agents_in, provider_of
 from partstream.codec.checks import as_kind
 from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.tokens.sourced import LedgerUser
+from partstream.tokens.counting import LedgerUser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.openresponses.write_request import input_items
-from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.counting import MessageCounter
 
 IMAGE, PAPER = "https://example.org/cat.png?size=1", "https://example.org/a.pdf"
 SHOWN = [ChatMessage.user([TextPart("See"), *(DataPart.text(url, "text/uri-list") for url in (IMAGE, PAPER))])]

@@ -16,7 +16,7 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.loopback.connection import ServerConnection
 from partstream.testing import ReplayUpstream
 from partstream.tokens import Vocabulary
-from partstream.tokens.counting.counters import bpe_openai_counter
+from partstream.tokens.counting import bpe_openai_counter
 
 AROUND_A_MESSAGE, AROUND_A_TOOL, AROUND_A_REQUEST = 4, 11, 60
 """Tokens that no text accounts for; not those that Partstream assumes."""

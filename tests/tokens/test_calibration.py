@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counting.counters import Counters
+from partstream.tokens.counting import Counters
 from partstream.tokens.ledger.calibration import (
     HIGHEST_FACTOR,
     LOWEST_FACTOR,

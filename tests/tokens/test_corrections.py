@@ -21,7 +21,7 @@ from partstream import (
     Usage,
 )
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.counting import MessageCounter
 from partstream.tokens.learning.sizes import size_of_message, size_of_tools
 from partstream.tokens.ledger.ledger import Ledger
 from tokens.ledgers import accounting_in

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabulary_of
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.families import exact_vocabulary
 from partstream.tokens.ledger.ledger import open_ledger
 
@@ -186,7 +186,7 @@ def packed_vocabulary(name):
 @NEEDS_BPE
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
 def test_the_digests_are_those_of_the_vocabularies(name):
-    from partstream.tokens.counting.counters import _TIKTOKEN_CACHE
+    from partstream.tokens.counting import _TIKTOKEN_CACHE
 
     data = packed_vocabulary(name)
     assert base64.b64decode(data.split()[0]) == b"!"

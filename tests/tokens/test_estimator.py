@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens import Vocabulary, estimate_text, estimate_tokens
-from partstream.tokens.counting import estimator
-from partstream.tokens.counting.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
-from partstream.tokens.counting.estimator import common_han
+from partstream.tokens import counting as estimator
+from partstream.tokens.counting import CLASSES, Alphabet, alphabet_of, classes_of, common_han, pairs_of
 from partstream.tokens.estimator_table import MODELS
 
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)

@@ -89,7 +89,7 @@ class AgentModel(LanguageModelChatProvider):
 
     def use_ledger(self, ledger: Ledger, /) -> None:
         """Enters what all inner requests of an answer took together into a ledger, see
-        :class:`~partstream.tokens.sourced.LedgerUser`."""
+        :class:`~partstream.tokens.counting.LedgerUser`."""
         self._ledger = ledger
 
     async def provide_language_model_chat_information(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.serving.admission import EndedAnswer
     from partstream.serving.models import CataloguedModel
-    from partstream.tokens.counting.counters import Counters
+    from partstream.tokens.counting import Counters
     from partstream.tokens.ledger.rows import UsageRow
 
 

@@ -14,7 +14,7 @@ from partstream._version import __version__
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage
-from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.counting import MessageCounter
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.messages import Tool
     from partstream.lm.parts import Usage
-    from partstream.tokens.counting.counters import Counters
+    from partstream.tokens.counting import Counters
     from partstream.tokens.learning.correction import Correction
     from partstream.tokens.ledger.digests import Digest
 

@@ -27,7 +27,7 @@ from partstream.hosts.vscode.failures import (
 )
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.tokens.sourced import CorrectsTokenCounts
+from partstream.tokens.counting import CorrectsTokenCounts
 from partstream.user_code import logged_error, said_by
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, is_mark
-from partstream.tokens.counting.json_text import json_text
+from partstream.tokens.counting import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
