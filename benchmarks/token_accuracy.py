@@ -20,7 +20,7 @@ from rich.table import Table
 
 from partstream.tokens.counting import bpe_openai_counter, estimate_text
 from partstream.tokens.families import Vocabulary
-from partstream.tokens.ledger.calibration import factor_of, sample_of
+from partstream.tokens.records import factor_of, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

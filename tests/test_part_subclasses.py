@@ -12,7 +12,7 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting import MessageCounter
-from partstream.tokens.ledger.digests import message_digest
+from partstream.tokens.records import message_digest
 
 
 class OwnText(TextPart):

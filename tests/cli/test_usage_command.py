@@ -16,7 +16,7 @@ from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
 from partstream.serving.observation import AnswerObservation
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
-from partstream.tokens.ledger.rows import LimitRow
+from partstream.tokens.records import LimitRow
 from partstream.upstreams.configuration import fingerprint_of
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)

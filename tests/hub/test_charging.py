@@ -15,7 +15,7 @@ from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import Usage
 from partstream.serving.admission import EndedAnswer
 from partstream.serving.observation import AnswerObservation
-from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.records import UsageRow
 
 PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
 LISTED = ChargedPrice(PRICE, PRICE, is_of_route=False)

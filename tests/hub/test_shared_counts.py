@@ -17,8 +17,8 @@ from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import LearnedRow, StoreUnreachableError
 from partstream.serving.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.calibration import Sample
 from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens.records import Sample
 from partstream.upstreams.refusals import RefusedFields
 from tokens.ledgers import MODEL, answer, expect
 

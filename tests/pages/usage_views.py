@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.records import UsageRow
 from partstream.tokens.usage_book import UsageBook
 from partstream.tokens.usage_records import AnswerUsage, UsageView
 

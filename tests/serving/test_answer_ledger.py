@@ -18,8 +18,8 @@ from partstream.serving.answer_ledger import AnswerLedger, open_answer_ledger
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import schema
-from partstream.tokens.ledger.kept_usage import watched_usage
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
+from partstream.tokens.records import watched_usage
 
 from .observations import an_answer
 

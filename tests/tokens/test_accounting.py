@@ -15,7 +15,7 @@ from partstream.tokens import CountSource
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.tokens.learning.correction import Correction
 from partstream.tokens.learning.shares import CountedItem, residue_of
-from partstream.tokens.ledger.rows import CountRow
+from partstream.tokens.records import CountRow
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 OTHER = replace(MODEL, id="n", family="another")

@@ -12,7 +12,8 @@ from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import Counters
-from partstream.tokens.ledger.calibration import (
+from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.records import (
     HIGHEST_FACTOR,
     LOWEST_FACTOR,
     MINIMUM_TOKENS,
@@ -21,7 +22,6 @@ from partstream.tokens.ledger.calibration import (
     factor_of,
     sample_of,
 )
-from partstream.tokens.ledger.ledger import Ledger
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 WORDS = "the quick brown fox jumps over the lazy dog while seven wizards quietly judge boxing matches ".split()  # noqa: SIM905

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
-from partstream.tokens.ledger.digests import message_digest, prefix_digests, text_digest, tools_digest
+from partstream.tokens.records import message_digest, prefix_digests, text_digest, tools_digest
 
 DIFFERENT = {
     "no content": ChatMessage.user([]),
@@ -89,7 +89,7 @@ def test_beginnings_are_the_same_exactly_as_far_as_all_messages_before_are():
 def test_digests_outlive_the_process():
     code = (
         "from partstream import ChatMessage, ToolCallPart\n"
-        "from partstream.tokens.ledger.digests import message_digest\n"
+        "from partstream.tokens.records import message_digest\n"
         "print(message_digest(ChatMessage.assistant([ToolCallPart('1', 'run', {'b': [1, 2], 'a': 'x'})])).hex())"
     )
     runs = [

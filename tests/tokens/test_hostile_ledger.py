@@ -15,13 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.calibration import Sample
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger
-from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
 from partstream.tokens.ledger.schema import KEEP_USAGE, SCHEMA_VERSION
 from partstream.tokens.ledger.usage_totals import UsageOfOthers, add_up, read_usage_rows
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.records import CountRow, LimitRow, Sample, TotalRow, UsageRow
 from tokens.ledgers import integrity_of, rows_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights and links")

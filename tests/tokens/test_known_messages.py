@@ -6,8 +6,7 @@ from typing import Any
 
 from partstream import ChatMessage, LanguageModelChatInformation, ToolCallPart
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.digests import message_digest, prefix_digests
-from partstream.tokens.ledger.known_messages import KnownMessages
+from partstream.tokens.records import KnownMessages, message_digest, prefix_digests
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 

@@ -13,7 +13,7 @@ from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import worker
 from partstream.tokens.ledger.ledger import Ledger
-from partstream.tokens.ledger.rows import CountRow, FoundRows, WantedRows
+from partstream.tokens.records import CountRow, FoundRows, WantedRows
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, settle
 
 OTHER_TOOLS = (Tool("look", "Looks something up"),)

@@ -2,7 +2,7 @@
 
 import time
 
-from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.records import UsageRow
 from partstream.tokens.usage_book import UsageBook
 
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))

@@ -19,7 +19,7 @@ from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
-from partstream.tokens.ledger.rows import LimitRow
+from partstream.tokens.records import LimitRow
 from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, run

@@ -32,7 +32,7 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
-from partstream.tokens.ledger.kept_usage import note_usage
+from partstream.tokens.records import note_usage
 
 if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, HostTools

@@ -53,7 +53,7 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.settings.kinds import Choice
-from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.records import UsageRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from partstream.tokens.ledger.rows import AnswerRow
+    from partstream.tokens.records import AnswerRow
 
 __all__ = ["command"]
 

@@ -16,7 +16,7 @@ from partstream.tokens.usage_book import UsageBook
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.tokens.ledger.rows import AnswerRow, UsageRow
+    from partstream.tokens.records import AnswerRow, UsageRow
 
 __all__ = ["show_usage_page"]
 

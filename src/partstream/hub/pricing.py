@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.serving.admission import EndedAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.tokens.counting import Counters
-    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.records import UsageRow
 
 
 # ---- pricing ----

@@ -21,17 +21,26 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.hub.store.rows import SERIES
 from partstream.hub.store.values import LearnedRow, StoreError, StoreUnreachableError
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.calibration import HIGHEST_FACTOR, Sample
-from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
-from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow
+from partstream.tokens.records import (
+    HIGHEST_FACTOR,
+    CountFact,
+    CountRow,
+    LimitFact,
+    LimitRow,
+    RefusalFact,
+    Sample,
+    SampleFact,
+    TotalFact,
+    TotalRow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from partstream.hub.store.store import HubStore
     from partstream.hub.store.values import LearnedBatch
-    from partstream.tokens.ledger.facts import Fact
     from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.records import Fact
 
 
 # ---- learned facts ----

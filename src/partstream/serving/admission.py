@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.serving.clients import RequestClient
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerObservation
-    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.records import UsageRow
 
 __all__ = ["Admission", "Admitted", "AnswerRequest", "EndedAnswer", "Permit", "Reported", "StopAnswer", "settled"]
 

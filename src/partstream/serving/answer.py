@@ -32,7 +32,7 @@ from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
 from partstream.serving.progress import ReplyProgress
-from partstream.tokens.ledger.kept_usage import watched_usage
+from partstream.tokens.records import watched_usage
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
     from partstream.serving.settings import ServingSettings
-    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.records import UsageRow
 
 __all__ = ["AnswerEnd", "ProviderCall"]
 

@@ -19,11 +19,18 @@ from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
-from partstream.tokens.ledger.digests import text_digest, tools_digest
-from partstream.tokens.ledger.kept_usage import note_usage
-from partstream.tokens.ledger.known_messages import KnownMessages
 from partstream.tokens.ledger.ledger import Ledger
-from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow, WantedRows
+from partstream.tokens.records import (
+    CountRow,
+    KnownMessages,
+    LimitRow,
+    TotalRow,
+    UsageRow,
+    WantedRows,
+    note_usage,
+    text_digest,
+    tools_digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import Usage
     from partstream.tokens.counting import Counters
     from partstream.tokens.learning.correction import Correction
-    from partstream.tokens.ledger.digests import Digest
+    from partstream.tokens.records import Digest
 
 __all__ = ["LIMIT_SECONDS", "CountedModel", "RequestEstimate", "TokenAccounting"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.records import UsageRow
     from partstream.tokens.usage_records import (
         AnswerUsage,
         ContextFill,

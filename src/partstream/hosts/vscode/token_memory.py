@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from partstream.tokens import Counters
     from partstream.tokens.ledger.ledger import Ledger
-    from partstream.tokens.ledger.rows import UsageRow
     from partstream.tokens.ledger.usage_totals import UsageOfOthers
+    from partstream.tokens.records import UsageRow
 
 __all__ = ["TokenMemory"]
 

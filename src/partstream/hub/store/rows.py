@@ -698,7 +698,7 @@ SERIES: Final = "sample"
 """The kind of facts that are kept in a series: none takes the place of another, and only the newest count."""
 
 SERIES_LENGTH: Final = 12
-"""How many facts of a series are kept; `tokens/ledger/calibration.py` looks at no more."""
+"""How many facts of a series are kept; `tokens/records.py` looks at no more."""
 
 _MOST_KEPT: Final = 100_000
 """How many facts are kept; a ledger keeps as many counts."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.tokens.learning.correction import Correction
-from partstream.tokens.ledger.calibration import are_much_closer, are_off, factor_of, sample_of
+from partstream.tokens.records import are_much_closer, are_off, factor_of, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.tokens.learning.shares import UnattributedTokens
-    from partstream.tokens.ledger.calibration import Sample
     from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.records import Sample
 
 __all__ = ["Corrections"]
 

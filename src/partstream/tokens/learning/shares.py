@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from partstream.tokens.learning.correction import Correction
-    from partstream.tokens.ledger.digests import Digest
-    from partstream.tokens.ledger.rows import CountRow
+    from partstream.tokens.records import CountRow, Digest
 
 __all__ = [
     "CountedItem",

@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from partstream.codec.system import DATA
 from partstream.lm.cancellation import EventEmitter
-from partstream.tokens.ledger.calibration import WINDOW
-from partstream.tokens.ledger.facts import CountFact, LimitFact, RefusalFact, SampleFact, TotalFact
-from partstream.tokens.ledger.rows import WantedRows
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.records import WINDOW, CountFact, LimitFact, RefusalFact, SampleFact, TotalFact, WantedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.tokens.ledger.calibration import Sample
-    from partstream.tokens.ledger.digests import Digest
-    from partstream.tokens.ledger.facts import Fact, TellFact
-    from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
+    from partstream.tokens.records import CountRow, Digest, Fact, LimitRow, Sample, TellFact, TotalRow, UsageRow
 
 __all__ = ["LEDGER_NAME", "Ledger", "is_ledger_off", "open_ledger"]
 

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
-from partstream.tokens.ledger.rows import AnswerRow, UsageRow
 from partstream.tokens.ledger.schema import (
     CLEAR_ANSWERS,
     CLEAR_USAGE,
@@ -19,6 +18,7 @@ from partstream.tokens.ledger.schema import (
     READ_USAGE,
     READ_USAGE_OF_OTHERS,
 )
+from partstream.tokens.records import AnswerRow, UsageRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.calibration import WINDOW, Sample
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.file_thread import FileThread
-from partstream.tokens.ledger.rows import CountRow, FoundRows, LimitRow, TotalRow
 from partstream.tokens.ledger.schema import (
     FORGET_LIMIT,
     HAS_REFUSALS,
@@ -43,14 +41,14 @@ from partstream.tokens.ledger.schema import (
     TOUCH_TOTAL,
     TRIM_SAMPLES,
 )
+from partstream.tokens.records import WINDOW, CountRow, FoundRows, LimitRow, Sample, TotalRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.tokens.ledger.digests import Digest
     from partstream.tokens.ledger.file import Statement
-    from partstream.tokens.ledger.rows import UsageRow, WantedRows
+    from partstream.tokens.records import Digest, UsageRow, WantedRows
 
 __all__ = ["PATIENCE", "LedgerWorker"]
 
