@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME
-from partstream.tokens.ledger.schema import READ_USAGE
+from partstream.tokens.ledger_file import READ_USAGE, LedgerFile
 from tokens.ledgers import accounting_in, answer, expect, integrity_of, rows_of, settle
 
 SCRIPT = Path(__file__).with_name("crashing.py")

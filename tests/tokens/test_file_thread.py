@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.tokens.ledger.file import LedgerFile
-from partstream.tokens.ledger.file_thread import FileThread
-from partstream.tokens.ledger.schema import KEEP_SAMPLE, READ_SAMPLES
+from partstream.tokens.ledger_file import KEEP_SAMPLE, READ_SAMPLES, FileThread, LedgerFile
 
 NAME = "partstream-file-thread-of-a-test"
 LONGEST = 30.0

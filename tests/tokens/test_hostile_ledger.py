@@ -15,11 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger
-from partstream.tokens.ledger.schema import KEEP_USAGE, SCHEMA_VERSION
-from partstream.tokens.ledger.usage_totals import UsageOfOthers, add_up, read_usage_rows
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.ledger_file import KEEP_USAGE, SCHEMA_VERSION, LedgerFile, UsageOfOthers, add_up, read_usage_rows
 from partstream.tokens.records import CountRow, LimitRow, Sample, TotalRow, UsageRow
 from tokens.ledgers import integrity_of, rows_of
 
@@ -325,7 +323,7 @@ def test_two_versions_side_by_side_leave_each_others_files(tmp_path: Path, monke
     """The older one waits beside the file of the newer one; the newer one goes on as if the older were not there."""
     row = (NOW, "m", "u", None, 1, 1, None, None, None, "p")
     with monkeypatch.context() as newer:
-        newer.setattr("partstream.tokens.ledger.file.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        newer.setattr("partstream.tokens.ledger_file.SCHEMA_VERSION", SCHEMA_VERSION + 1)
         new = LedgerFile(tmp_path / LEDGER_NAME)
         assert new.write([(KEEP_USAGE, [row])])
     old = LedgerFile(tmp_path / LEDGER_NAME)

@@ -12,12 +12,11 @@ import pytest
 from partstream import ChatMessage, Usage
 from partstream.codec.system import DATA
 from partstream.tokens import CountSource
+from partstream.tokens import ledger_file as schema
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import schema
-from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
-from partstream.tokens.ledger.usage_totals import UsageOfOthers, clear_usage
 from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.ledger_file import LedgerFile, UsageOfOthers, clear_usage
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")
@@ -141,7 +140,7 @@ def test_it_does_not_grow_beyond_its_bounds_and_the_rows_used_last_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(schema.CAPACITIES, "counts", (100, "used"))
-    monkeypatch.setattr("partstream.tokens.ledger.file._TRIMMED_EVERY", 1)
+    monkeypatch.setattr("partstream.tokens.ledger_file._TRIMMED_EVERY", 1)
     for day in range(20):
         monkeypatch.setattr("partstream.tokens.ledger.worker._today", lambda day=day: 20_000 + day)
         with accounting_in(tmp_path) as accounting:

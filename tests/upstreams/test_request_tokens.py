@@ -12,8 +12,8 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens.ledger_file import LedgerFile
 from partstream.upstreams.request_tokens import RequestTokens
 from upstreams.upstreams import MODEL
 

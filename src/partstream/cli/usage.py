@@ -22,9 +22,9 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.settings.kinds import shown_name
-from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME
-from partstream.tokens.ledger.usage_totals import (
+from partstream.tokens.ledger_file import (
+    LedgerFile,
     Sum,
     UsageTotals,
     add_up,

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
 from partstream.codec.system import DATA
 from partstream.serving.telemetry_names import error_of
-from partstream.tokens.ledger.file import LedgerFile
-from partstream.tokens.ledger.file_thread import FileThread
 from partstream.tokens.ledger.ledger import LEDGER_NAME, is_ledger_off
-from partstream.tokens.ledger.schema import FORGET_ANSWERS, KEEP_ANSWER
+from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.serving.observation import AnswerObservation
-    from partstream.tokens.ledger.file import Statement
+    from partstream.tokens.ledger_file import Statement
 
 __all__ = ["MOST_DAYS", "AnswerLedger", "open_answer_ledger"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from partstream.tokens import Counters
     from partstream.tokens.ledger.ledger import Ledger
-    from partstream.tokens.ledger.usage_totals import UsageOfOthers
+    from partstream.tokens.ledger_file import UsageOfOthers
     from partstream.tokens.records import UsageRow
 
 __all__ = ["TokenMemory"]
@@ -55,9 +55,11 @@ class TokenMemory:
             self._opened[0].close()
 
     def _usage_of_others(self, days: int) -> list[UsageRow]:
-        from partstream.tokens.ledger.file import LedgerFile  # noqa: PLC0415 - comes with it
         from partstream.tokens.ledger.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
-        from partstream.tokens.ledger.usage_totals import UsageOfOthers  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger_file import (
+            LedgerFile,  # noqa: PLC0415 - comes with it
+            UsageOfOthers,  # noqa: PLC0415 - comes with it
+        )
 
         path = self._path()
         if is_ledger_off() or not path.is_file():

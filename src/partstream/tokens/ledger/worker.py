@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.file import LedgerFile
-from partstream.tokens.ledger.file_thread import FileThread
-from partstream.tokens.ledger.schema import (
+from partstream.tokens.ledger_file import (
     FORGET_LIMIT,
     HAS_REFUSALS,
     KEEP_COUNT,
@@ -40,6 +38,8 @@ from partstream.tokens.ledger.schema import (
     TOUCH_COUNT,
     TOUCH_TOTAL,
     TRIM_SAMPLES,
+    FileThread,
+    LedgerFile,
 )
 from partstream.tokens.records import WINDOW, CountRow, FoundRows, LimitRow, Sample, TotalRow
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.tokens.ledger.file import Statement
+    from partstream.tokens.ledger_file import Statement
     from partstream.tokens.records import Digest, UsageRow, WantedRows
 
 __all__ = ["PATIENCE", "LedgerWorker"]

@@ -1,0 +1,779 @@
+"""The ledger's SQLite file: opened when needed, renamed if it is broken, left alone if it cannot be used.
+
+Belongs to one thread; other processes may use the same file at the same time. A problem with the file or its folder
+never raises an error: reading then gives no rows, and rows to write are kept for the next time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as WaitTimeoutError
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
+from partstream.codec.system import closed_on_error, use_write_ahead_log
+from partstream.tokens.records import AnswerRow, UsageRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+# ---- schema ----
+# The tables of the ledger's file, and all statements for it; knows no connection.
+
+APPLICATION_ID: Final = 0x50535447
+"""The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""
+
+SCHEMA_VERSION: Final = 2
+"""The version of the tables. A file of an older version is renamed: its contents are learned again in a few answers. A
+file of a newer version is left alone, because two versions may be in use side by side."""
+
+SCHEMA: Final = (
+    # Digests are random, so row numbers would not help in these tables.
+    """CREATE TABLE counts (
+        digest BLOB, scope TEXT, version TEXT, counted REAL, source TEXT, reported REAL, is_alone INTEGER, size INTEGER,
+        used INTEGER, PRIMARY KEY (digest, scope)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE totals (
+        digest BLOB, scope TEXT, tools BLOB, tools_tokens REAL, reported INTEGER, used INTEGER,
+        PRIMARY KEY (digest, scope, tools)
+    ) WITHOUT ROWID""",
+    "CREATE TABLE samples (id INTEGER PRIMARY KEY, family TEXT, ratio REAL, weight REAL)",
+    "CREATE INDEX samples_of_family ON samples (family)",
+    """CREATE TABLE limits (
+        upstream TEXT, model TEXT, tokens INTEGER, learned REAL, PRIMARY KEY (upstream, model)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE usage (
+        id INTEGER PRIMARY KEY, time REAL, model TEXT, upstream TEXT, conversation TEXT,
+        input INTEGER, output INTEGER, cached INTEGER, reasoning INTEGER, cost REAL, process TEXT
+    )""",
+    "CREATE INDEX usage_by_time ON usage (time)",
+)
+
+ADDED_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS refusals (
+        upstream TEXT, model TEXT, field TEXT, learned REAL, PRIMARY KEY (upstream, model, field)
+    ) WITHOUT ROWID""",
+    # What this machine served. Rows are only added, and deleted when they are old.
+    """CREATE TABLE IF NOT EXISTS answers (
+        id INTEGER PRIMARY KEY, time REAL, model TEXT, input INTEGER, output INTEGER, cached INTEGER,
+        reasoning INTEGER, cost REAL, provider TEXT, wire TEXT, client TEXT, version TEXT, class TEXT, session TEXT,
+        turn TEXT, kind TEXT, retry INTEGER, caller TEXT, request TEXT, status INTEGER, outcome TEXT, error TEXT,
+        first_part REAL, duration REAL, bytes INTEGER, is_counted INTEGER, is_kept INTEGER
+    )""",
+    "CREATE INDEX IF NOT EXISTS answers_by_time ON answers (time)",
+)
+"""Tables that a file of the same version may lack: the first write adds them, so that no file is renamed for them."""
+
+CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
+    "counts": (100_000, "used"),
+    "totals": (20_000, "used"),
+    "usage": (200_000, "time"),
+    "refusals": (10_000, "learned"),
+    "answers": (200_000, "time"),
+}
+"""The most rows of each growing table, and the column that determines their age; together about 90 MB."""
+
+MOST_PARAMETERS: Final = 900
+"""The most parameters of a statement: SQLite before 3.32 allows 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
+
+READ_COUNTS: Final = (
+    "SELECT digest, scope, version, counted, source, reported, is_alone, size, used FROM counts"
+    " WHERE digest IN ({places})"
+)
+READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
+READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
+READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
+HAS_REFUSALS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'refusals'"
+READ_REFUSALS: Final = "SELECT model, field, learned FROM refusals WHERE upstream = ?"
+HAS_ANSWERS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'answers'"
+READ_ANSWERS: Final = (
+    "SELECT time, model, input, output, cached, reasoning, cost, client, session, kind, retry, is_kept FROM answers"
+    " WHERE time >= ? ORDER BY time"
+)
+READ_USAGE: Final = (
+    "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
+    " WHERE time >= ? ORDER BY time"
+)
+READ_USAGE_OF_OTHERS: Final = (
+    "SELECT id, time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
+    " WHERE id > ? AND time >= ? AND process IS NOT ? ORDER BY id"
+)
+READ_LAST_USAGE: Final = "SELECT max(id) FROM usage"
+
+# Another process may have written a report that this process does not know.
+KEEP_COUNT: Final = (
+    "INSERT INTO counts (digest, scope, version, counted, source, reported, is_alone, size, used)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (digest, scope) DO UPDATE SET version = excluded.version, counted = excluded.counted,"
+    " source = excluded.source, size = excluded.size,"
+    " is_alone = CASE WHEN excluded.reported IS NULL THEN is_alone ELSE excluded.is_alone END,"
+    " reported = coalesce(excluded.reported, reported), used = excluded.used"
+)
+KEEP_TOTAL: Final = (
+    "INSERT OR REPLACE INTO totals (digest, scope, tools, tools_tokens, reported, used) VALUES (?, ?, ?, ?, ?, ?)"
+)
+KEEP_SAMPLE: Final = "INSERT INTO samples (family, ratio, weight) VALUES (?, ?, ?)"
+TRIM_SAMPLES: Final = (
+    "DELETE FROM samples WHERE family = ? AND id NOT IN"
+    " (SELECT id FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?)"
+)
+KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens, learned) VALUES (?, ?, ?, ?)"
+FORGET_LIMIT: Final = "DELETE FROM limits WHERE upstream = ? AND model = ?"
+KEEP_REFUSAL: Final = "INSERT OR REPLACE INTO refusals (upstream, model, field, learned) VALUES (?, ?, ?, ?)"
+KEEP_USAGE: Final = (
+    "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost, process)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+KEEP_ANSWER: Final = (
+    "INSERT INTO answers (time, model, input, output, cached, reasoning, cost, provider, wire, client, version, class,"
+    " session, turn, kind, retry, caller, request, status, outcome, error, first_part, duration, bytes, is_counted,"
+    " is_kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+FORGET_ANSWERS: Final = "DELETE FROM answers WHERE time < ?"
+CLEAR_ANSWERS: Final = "DELETE FROM answers"
+CLEAR_USAGE: Final = "DELETE FROM usage"
+CLEAR_USAGE_BEYOND: Final = "DELETE FROM usage WHERE id > ?"
+
+TOUCH_COUNT: Final = "UPDATE counts SET used = ? WHERE digest = ?"
+TOUCH_TOTAL: Final = "UPDATE totals SET used = ? WHERE digest = ?"
+
+# Also deletes the rows at the border that have the same age, all of one day.
+TRIM: Final = "DELETE FROM {table} WHERE {age} <= (SELECT {age} FROM {table} ORDER BY {age} LIMIT 1 OFFSET ?)"
+
+
+# ---- file ----
+
+_logger = logging.getLogger("partstream.tokens")
+
+Statement = tuple[str, "Sequence[tuple[Any, ...]]"]
+"""A statement in SQL, and the parameters of each of its executions."""
+
+Result = TypeVar("Result")
+
+_BUSY: Final = 1.0
+"""The seconds to wait for another process, which normally holds the file for milliseconds."""
+
+_REST: Final = 10.0
+"""The seconds between two attempts to open a file that cannot be used."""
+
+_KEPT: Final = 3
+"""The most broken files that are kept under another name."""
+
+_MOST_UNWRITTEN: Final = 20_000
+"""The most rows that wait until the file can be written; the oldest are dropped first."""
+
+_TRIMMED_EVERY: Final = 256
+"""The number of writes between two checks of the size."""
+
+_BROKEN: Final = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
+)
+"""SQLite's error codes for a file with other content than ours. SQLITE_ERROR stands for a missing table or column,
+SQLITE_CONSTRAINT for a rule or a trigger, of which our tables have none that our rows could break."""
+
+_UNWRITABLE: Final = (
+    ValueError,
+    OverflowError,
+    TypeError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+)
+"""The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
+
+
+class _ForeignFileError(Exception):
+    """The file at the ledger's path is not a ledger of this version or of an older one."""
+
+
+class _NewerFileError(Exception):
+    """A newer version of Partstream has written the file."""
+
+
+class LedgerFile:
+    """The ledger's file, for the one thread that uses it.
+
+    Args:
+        path: The path of the file; the file and its folder are created when needed, readable only by the user.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        self._rests_until = 0.0
+        self._unwritten: list[Statement] = []
+        self._writes = 0
+        self._logged: set[str] = set()
+        self._is_lenient = False
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; empty if the file cannot be read."""
+        return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
+
+    def write(self, statements: Sequence[Statement]) -> bool:
+        """Runs statements in one transaction; returns whether it succeeded. If not, they go with the next write."""
+        self._unwritten = _bounded([*self._unwritten, *statements])
+        if not self._unwritten:
+            return True
+        is_written = self._use(self._commit) is not None
+        if is_written:
+            self._unwritten = []
+        return is_written
+
+    def note_damage(self, rows: int) -> None:
+        """Logs how many rows of a query held values that cannot be."""
+        if rows:
+            self._log(f"{rows:,} rows hold values that cannot be; those values count as unknown")
+
+    def close(self) -> None:
+        """Closes the file; the next use opens it again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    # ---- use ----
+
+    def _use(self, action: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """Runs an action on the file; None if the file cannot be used. Renames a broken file and tries again."""
+        for _ in range(3):
+            if time.monotonic() < self._rests_until:
+                return None
+            try:
+                return action(self._opened())
+            except (sqlite3.Error, _ForeignFileError, _NewerFileError, OSError) as error:
+                if not self._is_mended_after(error):
+                    return None
+        return None
+
+    def _is_mended_after(self, error: Exception) -> bool:
+        """Handles an error; returns whether another attempt makes sense."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            self._log(f"another process has used it for more than {_BUSY:g} s")
+            return False
+        self.close()
+        if _is_undecodable(error) and not self._is_lenient:
+            self._is_lenient = True
+            return True
+        if code is not None and code & 0xFF == sqlite3.SQLITE_CANTOPEN and not os.path.lexists(self.path):
+            return True  # another process has just renamed it
+        is_broken = isinstance(error, _ForeignFileError) or (code is not None and code & 0xFF in _BROKEN)
+        if is_broken and self._is_put_aside(error):
+            return True
+        self._log(f"it cannot be used, so learned numbers stay in memory: {error}")
+        self._rests_until = time.monotonic() + _REST
+        return False
+
+    def _commit(self, connection: sqlite3.Connection) -> bool:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in ADDED_TABLES:
+                connection.execute(statement)
+            for sql, rows in self._unwritten:
+                self._execute(connection, sql, rows)
+            if self._writes % _TRIMMED_EVERY == 0:
+                _trim(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite itself rolls back after some errors
+                connection.execute("ROLLBACK")
+            raise
+        self._writes += 1
+        return True
+
+    def _execute(self, connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Writes rows; one that SQLite cannot hold is dropped and logged, so that it does not hold up all others."""
+        connection.execute("SAVEPOINT rows")
+        try:
+            connection.executemany(sql, rows)
+        except _UNWRITABLE:
+            connection.execute("ROLLBACK TO rows")
+            for row in rows:
+                try:
+                    connection.execute(sql, row)
+                except _UNWRITABLE as error:
+                    self._log(f"a row that it cannot hold was dropped: {error}")
+        connection.execute("RELEASE rows")
+
+    # ---- opening ----
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._prepare_place()
+            # SQLite must not create the file: it would give everybody the right to read it.
+            address = f"{self.path.absolute().as_uri()}?mode=rw"
+            connection = sqlite3.connect(
+                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            )
+            with closed_on_error(connection):
+                if self._is_lenient:
+                    connection.text_factory = _decoded
+                self._prepare(connection)
+            self._connection, self._identity = connection, _identity(self.path)
+        return self._connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Creates the tables if there are none; changes nothing in a file that is not ours.
+
+        Raises:
+            _ForeignFileError: The file belongs to another application or to an older version.
+            _NewerFileError: The file belongs to a newer version.
+        """
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
+        is_made = _is_made(connection)
+        self._keep_private()
+        use_write_ahead_log(connection, _BUSY)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if is_made:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _make_tables(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    def _keep_private(self) -> None:
+        """Takes the rights of others away from an existing ledger; the files beside it have the same content."""
+        for path in (self.path, *_files_beside(self.path)):
+            with suppress(OSError):  # there is none, or it is another user's
+                mode = path.stat().st_mode
+                if mode & 0o077:
+                    path.chmod(mode & 0o700)
+
+    def _prepare_place(self) -> None:
+        """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
+        if self.path.exists() and not self.path.is_file():
+            raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # An existing file is not opened here: closing it would release this process's locks on it
+        # (sqlite.org/howtocorrupt.html, 2.2).
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    # ---- renaming a broken file ----
+
+    def _is_put_aside(self, error: Exception) -> bool:
+        """Renames the file, unless another process has already done so; returns whether the file is out of the way."""
+        try:
+            if self._identity not in ((0, 0), _identity(self.path)):
+                self._identity = (0, 0)
+                return True
+            place = self._free_place()
+            self.path.replace(place)
+            for beside in _files_beside(self.path):
+                beside.unlink(missing_ok=True)
+        except FileNotFoundError:  # another process has renamed the file and not yet created the new one
+            return True
+        except OSError:
+            return False
+        self._identity = (0, 0)
+        self._log(f"it was renamed to {place.name} and replaced by an empty file: {error}")
+        return True
+
+    def _free_place(self) -> Path:
+        places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
+        free = next((place for place in places if not place.exists()), None)
+        return free or min(places, key=lambda place: place.stat().st_mtime)
+
+    def _log(self, problem: str) -> None:
+        """Logs each problem once, because it would occur with every answer."""
+        if problem not in self._logged and len(self._logged) < 10:
+            self._logged.add(problem)
+            _logger.warning("problem with the token ledger %s: %s", self.path.name, problem)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _files_beside(path: Path) -> list[Path]:
+    """The files that SQLite puts beside a database."""
+    return [Path(f"{path}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
+
+
+def _is_undecodable(error: Exception) -> bool:
+    """Whether a text in the file is not UTF-8: Python's own error, without a code of SQLite."""
+    return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _is_made(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds our tables; False if it is empty. Only reads.
+
+    Raises:
+        _ForeignFileError: The file belongs to another application or to an older version.
+        _NewerFileError: The file belongs to a newer version.
+    """
+    application, version = head = _head(connection)
+    if head == (APPLICATION_ID, SCHEMA_VERSION):
+        return True
+    if application == APPLICATION_ID and version > SCHEMA_VERSION:
+        raise _NewerFileError(
+            f"a newer version of Partstream has written it (tables {version}, this version knows {SCHEMA_VERSION})"
+        )
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if head != (0, 0) or tables:
+        raise _ForeignFileError(
+            f"got application {application:#x}, version {version}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
+        )
+    return False
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    if _is_made(connection):  # another process was first
+        return
+    for statement in SCHEMA:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _head(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return application, version
+
+
+def _trim(connection: sqlite3.Connection) -> None:
+    """Deletes the oldest tenth of each full table."""
+    for table, (capacity, age) in CAPACITIES.items():
+        (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a name of our own
+        if rows > capacity:
+            connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
+
+
+def _bounded(statements: list[Statement]) -> list[Statement]:
+    rows = sum(len(parameters) for _, parameters in statements)
+    while rows > _MOST_UNWRITTEN and len(statements) > 1:
+        rows -= len(statements.pop(0)[1])
+    return statements
+
+
+# ---- file thread ----
+# The thread in which an object uses a ledger's file, so that a slow disk delays nobody else.
+#
+# It closes the file at last: when the object says so, when nobody holds the object any more, or when the interpreter
+# ends.
+
+_LAST_PATIENCE: Final = 2.0
+"""The most seconds to wait for the last writes when the file is closed."""
+
+Parameters = ParamSpec("Parameters")
+
+
+class FileThread:
+    """One thread, which does one thing after the other.
+
+    Args:
+        owner: The object that uses the file. The thread does not keep it, and nothing that is submitted may.
+        file: The file.
+        name: What the thread is called.
+    """
+
+    def __init__(self, owner: object, file: LedgerFile, name: str) -> None:
+        self._file = file
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._end = weakref.finalize(owner, _close_uncalled, self._executor, file)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the file is not closed yet: then something can be submitted."""
+        return self._end.alive
+
+    def submit(
+        self, action: Callable[Parameters, Result], *arguments: Parameters.args, **options: Parameters.kwargs
+    ) -> Future[Result]:
+        """Has the thread do something after all that was submitted before."""
+        return self._executor.submit(action, *arguments, **options)
+
+    def close(self) -> None:
+        """Closes the file after all that was submitted.
+
+        Waits for a limited time, then lets the thread end when it can.
+        """
+        if self._end.detach() is None:
+            return
+        if (finished := _close(self._executor, self._file)) is not None:
+            with suppress(WaitTimeoutError):
+                finished.result(_LAST_PATIENCE)
+
+
+def _close_uncalled(executor: ThreadPoolExecutor, file: LedgerFile) -> None:
+    """Closes the file for an owner that is gone.
+
+    Garbage is collected in the middle of anything, also of `submit` in any executor: to submit something then is to
+    wait for a lock that the waiting thread itself holds. So another thread does it.
+    """
+    if threading.main_thread().is_alive():
+        threading.Thread(target=_close, args=(executor, file), name="partstream-close").start()
+    else:  # the interpreter is ending: no other thread is waited for any more
+        _close(executor, file)
+
+
+def _close(executor: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
+    """Ends the thread after its remaining work."""
+    try:
+        closing = executor.submit(file.close)
+    except RuntimeError:  # the interpreter is ending, and has waited for the thread
+        file.close()
+        return None
+    executor.shutdown(wait=False)
+    return closing
+
+
+# ---- usage totals ----
+# Adds up the usage of answers by day and model; an unknown number is counted as unknown and never as 0.
+
+_LAST_NUMBER: Final = 2**53
+"""The largest number of a row. A row with the largest that SQLite has would make it number all further rows at random,
+and new rows could not be told from old ones."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """A sum of numbers, some of which may be unknown.
+
+    Attributes:
+        known: The sum of the known numbers.
+        answers: How many numbers are known.
+        unknown: How many numbers are unknown.
+    """
+
+    known: float = 0
+    answers: int = 0
+    unknown: int = 0
+
+    def add(self, number: float | None) -> None:
+        """Adds a number; None is an unknown number."""
+        if number is None:
+            self.unknown += 1
+        else:
+            self.known += number
+            self.answers += 1
+
+    @property
+    def value(self) -> float | None:
+        """The sum of the known numbers, or None if there are none."""
+        return self.known if self.answers else None
+
+
+@dataclass(slots=True)
+class UsageTotals:
+    """The total usage of several answers.
+
+    Attributes:
+        answers: The number of answers.
+        input: The tokens of the prompts.
+        output: The tokens of the answers.
+        cached: The prompt tokens that were read from a cache.
+        reasoning: The answer tokens that were spent on reasoning.
+        cost: The cost in US dollars.
+        of_cached: The tokens of the prompts whose cached tokens are known.
+        repeated: The answers to requests that their client had sent before; known of served answers.
+    """
+
+    answers: int = 0
+    input: Sum = field(default_factory=Sum)
+    output: Sum = field(default_factory=Sum)
+    cached: Sum = field(default_factory=Sum)
+    reasoning: Sum = field(default_factory=Sum)
+    cost: Sum = field(default_factory=Sum)
+    of_cached: int = 0
+    repeated: int = 0
+
+    def add(self, row: UsageRow) -> None:
+        """Adds an answer."""
+        self.answers += 1
+        self.input.add(row.input_tokens)
+        self.output.add(row.output_tokens)
+        self.cached.add(row.cached_tokens)
+        self.reasoning.add(row.reasoning_tokens)
+        self.cost.add(row.cost)
+        if row.cached_tokens is not None and row.input_tokens is not None:
+            self.of_cached += row.input_tokens
+
+    @property
+    def cached_share(self) -> float | None:
+        """The share of prompt tokens that were read from a cache, from 0 to 1; None if unknown."""
+        return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
+
+
+def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
+    """The usage of the answers since a day of the local calendar, oldest first."""
+    return _sound_rows(file, file.read(READ_USAGE, (_start_of(since),)))
+
+
+class UsageOfOthers:
+    """The usage that other processes write to the file while this process runs; each answer once."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def read(self, file: LedgerFile, since: date, own: str | None) -> list[UsageRow]:
+        """The answers since a day that have not been read before.
+
+        Args:
+            file: The ledger's file.
+            since: A day of the local calendar.
+            own: The name of this process's own ledger, whose answers are left out.
+        """
+        last = _last_number(file)
+        if last > _LAST_NUMBER:
+            file.write([(CLEAR_USAGE_BEYOND, [(_LAST_NUMBER,)])])
+            file.note_damage(1)
+            last = _last_number(file)
+        if last < self._last:  # somebody has cleared the table, and its numbers start again
+            self._last = 0
+        rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
+        self._last = max([self._last, last, *(number for number, *_ in rows)])
+        return _sound_rows(file, [row[1:] for row in rows])
+
+
+def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
+    """The answers that this machine served since a day of the local calendar, oldest first."""
+    if not file.read(HAS_ANSWERS):
+        return []
+    read = file.read(READ_ANSWERS, (_start_of(since),))
+    rows = [_sound_answer(*values) for values in read]
+    file.note_damage(sum(row is None for row in rows))
+    return [row for row in rows if row is not None]
+
+
+def clear_usage(file: LedgerFile) -> bool:
+    """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
+    return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
+
+
+def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
+    """The totals by day and model, in the order of the days.
+
+    Args:
+        rows: The usage of answers, oldest first.
+        model_pattern: The pattern of the model ids; `*` is any text, `?` any character.
+    """
+    totals: dict[tuple[date, str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.model, model_pattern):
+            totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
+    return dict(sorted(totals.items()))
+
+
+def add_up_answers(
+    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
+) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
+    """The totals of served answers by day, by who asked, and by model, in that order.
+
+    Args:
+        rows: The answers.
+        who: Gives the names under which an answer is added up, such as that of its client.
+        model_pattern: The pattern of the model ids, as of :func:`add_up`.
+    """
+    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.usage.model, model_pattern):
+            one = totals.setdefault((_day(row.usage.time), who(row), row.usage.model), UsageTotals())
+            one.add(row.usage)
+            one.repeated += row.retry > 0
+    return dict(sorted(totals.items()))
+
+
+def _last_number(file: LedgerFile) -> int:
+    return next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
+
+
+def _start_of(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
+
+
+def _day(time: float) -> date:
+    """The day in the local calendar."""
+    return datetime.fromtimestamp(time, UTC).astimezone().date()
+
+
+def _sound_rows(file: LedgerFile, read: Sequence[tuple[Any, ...]]) -> list[UsageRow]:
+    """The rows of a query, without damaged ones; a number in them that cannot be is unknown. The log counts both."""
+    rows = [_sound_row(*values) for values in read]
+    file.note_damage(sum(row is None or _values(row) != values for row, values in zip(rows, read, strict=True)))
+    return [row for row in rows if row is not None]
+
+
+def _sound_row(
+    time: Any,
+    model: Any,
+    upstream: Any,
+    conversation: Any,
+    input_tokens: Any,
+    output_tokens: Any,
+    cached_tokens: Any,
+    reasoning_tokens: Any,
+    cost: Any,
+) -> UsageRow | None:
+    """The usage in the values of a file, which may be damaged; None without a time or a model."""
+    ended = as_amount(time, LAST_TIME)
+    if ended is None or not isinstance(model, str):
+        return None
+    return UsageRow(
+        ended,
+        model,
+        upstream if isinstance(upstream, str) else "",
+        conversation if isinstance(conversation, str) else None,
+        as_count(input_tokens),
+        as_count(output_tokens),
+        as_count(cached_tokens),
+        as_count(reasoning_tokens),
+        as_amount(cost, MOST_DOLLARS),
+    )
+
+
+def _values(row: UsageRow) -> tuple[Any, ...]:
+    return tuple(getattr(row, one.name) for one in fields(row))
+
+
+def _sound_answer(
+    time: Any,
+    model: Any,
+    input_tokens: Any,
+    output_tokens: Any,
+    cached_tokens: Any,
+    reasoning_tokens: Any,
+    cost: Any,
+    client: Any,
+    session: Any,
+    kind: Any,
+    retry: Any,
+    is_kept: Any,
+) -> AnswerRow | None:
+    """A served answer in the values of a file, which may be damaged; None without a time or a model."""
+    usage = _sound_row(time, model, "", None, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost)
+    if usage is None:
+        return None
+    return AnswerRow(
+        usage,
+        client if isinstance(client, str) else "",
+        session if isinstance(session, str) else None,
+        kind if isinstance(kind, str) else "",
+        as_count(retry) or 0,
+        bool(is_kept),
+    )
