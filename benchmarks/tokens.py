@@ -33,7 +33,7 @@ from partstream.lm.parts import Usage
 from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

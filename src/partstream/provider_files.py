@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType, ModuleType
 
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["ProviderLoader", "ProviderNotFoundError", "SourceLoader", "Stamp", "default_name"]
 

@@ -25,7 +25,7 @@ from partstream.agents import (
 from partstream.agents.answer import question_of, read_reply
 from partstream.agents.run import spoken_digest
 from partstream.kept_folder import FileLimits
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 
 STATE = KeptState({"at": 1})
 CALL = ToolCallPart("call-1", "read_file", {"path": "a"})

@@ -19,7 +19,7 @@ from partstream.serving.otlp import Tracing
 from partstream.serving.settings import ServingSettings
 from partstream.serving.tracing import trace_starter
 from partstream.testing import ReplayUpstream
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, Secret
 from serving.asgi import Call, ask
 from upstreams.upstreams import configuration

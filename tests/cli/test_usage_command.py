@@ -15,7 +15,7 @@ from partstream.serving.answer_ledger import open_answer_ledger
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
 from partstream.serving.observation import AnswerObservation
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
 from partstream.upstreams.configuration import fingerprint_of
 

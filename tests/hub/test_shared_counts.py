@@ -17,7 +17,7 @@ from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import LearnedRow, StoreUnreachableError
 from partstream.serving.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.records import Sample
 from partstream.upstreams.refusals import RefusedFields
 from tokens.ledgers import MODEL, answer, expect

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from partstream import Usage
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 from tokens.ledgers import expect, settle
 
 

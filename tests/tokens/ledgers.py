@@ -7,7 +7,7 @@ from pathlib import Path
 
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens.accounting import RequestEstimate, TokenAccounting
-from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 CONVERSATION = [ChatMessage.system("Be brief. " * 100), ChatMessage.user("What is new? " * 20)]

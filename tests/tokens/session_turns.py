@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from partstream import CancellationTokenSource, RequestOptions, ToolCallPart
 from partstream.codec.json_codec import loads
 from partstream.tokens import Counters, CountSource
-from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.upstreams import GatewayProvider
 from tokens.sessions import Session
 from upstreams.upstreams import MODEL, Answer, configuration

@@ -12,7 +12,7 @@ from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import Counters
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from partstream.tokens.records import (
     HIGHEST_FACTOR,
     LOWEST_FACTOR,

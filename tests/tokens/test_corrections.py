@@ -23,7 +23,7 @@ from partstream import (
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import MessageCounter
 from partstream.tokens.learning.sizes import size_of_message, size_of_tools
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from tokens.ledgers import accounting_in
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)

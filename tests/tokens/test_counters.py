@@ -15,7 +15,7 @@ from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabu
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.families import exact_vocabulary
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 
 NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None, reason="tiktoken is not installed")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.tokens.ledger.ledger import LEDGER_NAME
+from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import READ_USAGE, LedgerFile
 from tokens.ledgers import accounting_in, answer, expect, integrity_of, rows_of, settle
 

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger
-from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.ledger import LEDGER_NAME, Ledger, LedgerWorker
 from partstream.tokens.ledger_file import KEEP_USAGE, SCHEMA_VERSION, LedgerFile, UsageOfOthers, add_up, read_usage_rows
 from partstream.tokens.records import CountRow, LimitRow, Sample, TotalRow, UsageRow
 from tokens.ledgers import integrity_of, rows_of

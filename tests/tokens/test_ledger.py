@@ -14,8 +14,7 @@ from partstream.codec.system import DATA
 from partstream.tokens import CountSource
 from partstream.tokens import ledger_file as schema
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
-from partstream.tokens.ledger.worker import LedgerWorker
+from partstream.tokens.ledger import LEDGER_NAME, Ledger, LedgerWorker, open_ledger
 from partstream.tokens.ledger_file import LedgerFile, UsageOfOthers, clear_usage
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 

@@ -10,9 +10,9 @@ import pytest
 
 from partstream import ChatMessage, Tool
 from partstream.tokens import CountSource
+from partstream.tokens import ledger as worker
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import worker
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from partstream.tokens.records import CountRow, FoundRows, WantedRows
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, settle
 

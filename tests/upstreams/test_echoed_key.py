@@ -18,7 +18,7 @@ import partstream
 from partstream import CancellationTokenSource, Finish, LanguageModelError
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
 from partstream.upstreams.credentials import FixedKey
 from partstream.upstreams.fetching import DocumentFetcher

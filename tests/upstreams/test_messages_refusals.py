@@ -20,7 +20,7 @@ from partstream.loopback.connection import ServerConnection
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, PromptCache
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.testing.steps import Step, document
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 from partstream.upstreams import Secret
 from partstream.upstreams.configuration import fingerprint_of
 from partstream.upstreams.refusals import RefusedFields

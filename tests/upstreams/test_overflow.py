@@ -10,7 +10,7 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from partstream.upstreams.fallbacks import has_more_room
 from upstreams.upstreams import HELLO, MODEL, ask, gateway_to, replay, run, server_of
 

@@ -18,7 +18,7 @@ from partstream.conversation.preparation import RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Step, document
-from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
 from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_requests import message, stream_of

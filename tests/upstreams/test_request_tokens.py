@@ -12,7 +12,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.models.records import Pricing
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile
 from partstream.upstreams.request_tokens import RequestTokens
 from upstreams.upstreams import MODEL

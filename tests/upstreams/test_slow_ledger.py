@@ -13,8 +13,8 @@ import pytest
 
 from partstream import ChatMessage, TextPart
 from partstream.testing import ReplayUpstream
-from partstream.tokens.ledger import worker
-from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.tokens import ledger as worker
+from partstream.tokens.ledger import Ledger, open_ledger
 from upstreams.upstreams import HELLO, Answer, ask, gateway_to, respond, run
 
 WORDS = "word " * 5_000

@@ -23,7 +23,7 @@ from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import ModelFields, Progress
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["AgentModel", "as_model", "own_name"]
 

@@ -10,7 +10,7 @@ from partstream.configuration.advice import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamError
 from partstream.provider_files import default_name
 from partstream.tokens import Counters
-from partstream.tokens.ledger.ledger import open_ledger
+from partstream.tokens.ledger import open_ledger
 from partstream.upstreams import GatewayProvider
 from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.user_code import fault_of

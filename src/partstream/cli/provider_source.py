@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["UnusableProviderError", "check_beside_provider", "load", "log_as_wanted", "provider_option", "reloaded"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.reloaded_provider import ReloadedProvider
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["ServedProviders"]
 
@@ -107,7 +107,7 @@ class ServedProviders:
 
     def _opened_ledger(self) -> Ledger:
         """The one ledger of all providers, opened when the first one needs it."""
-        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - most providers need none
+        from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - most providers need none
 
         if self._ledger is None:
             self._ledger = ledger = open_ledger()

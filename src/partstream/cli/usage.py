@@ -22,7 +22,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.settings.kinds import shown_name
-from partstream.tokens.ledger.ledger import LEDGER_NAME
+from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import (
     LedgerFile,
     Sum,

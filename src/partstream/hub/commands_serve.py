@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.serving.app import ServingApp
     from partstream.serving.settings import ServingSettings
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 
 _Parameters = ParamSpec("_Parameters")

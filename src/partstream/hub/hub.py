@@ -17,7 +17,7 @@ from partstream.hub.leases import WorkerSettings
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.settings import ServingSettings
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

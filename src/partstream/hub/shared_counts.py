@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.store.store import HubStore
     from partstream.hub.store.values import LearnedBatch
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.tokens.records import Fact
 
 

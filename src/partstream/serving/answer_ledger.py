@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
 from partstream.codec.system import DATA
 from partstream.serving.telemetry_names import error_of
-from partstream.tokens.ledger.ledger import LEDGER_NAME, is_ledger_off
+from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off
 from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
-from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger import Ledger
 from partstream.tokens.records import (
     CountRow,
     KnownMessages,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.tokens import Counters, TokenCount
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["GatewayProvider"]

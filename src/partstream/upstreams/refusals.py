@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.protocols.protocol import RequestWriterSpec
     from partstream.protocols.serve import WireRequest
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.upstreams.retry import Sending
 
 __all__ = ["RefusedFields", "less_of", "set_by_a_person", "written"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.models.records import Pricing
     from partstream.protocols.errors import Errors
     from partstream.protocols.known_servers import KnownServer
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
     from partstream.upstreams.question import ModelCall

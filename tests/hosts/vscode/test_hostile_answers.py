@@ -17,7 +17,7 @@ from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS
 from partstream.codec.json_codec import dumps
 from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Send, document, event_stream
-from partstream.tokens.ledger.ledger import LEDGER_NAME
+from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import LedgerFile
 
 from .in_process import Peer, run, serving

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.tokens import Counters
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.tokens.ledger_file import UsageOfOthers
     from partstream.tokens.records import UsageRow
 
@@ -37,7 +37,7 @@ class TokenMemory:
     def open(self) -> tuple[Ledger, Counters]:
         """Opens the ledger, which belongs to the event loop's thread, and the counters; returns both."""
         from partstream.tokens import Counters  # noqa: PLC0415 - the first gateway's thread has the time for it
-        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - comes with it
 
         with self._lock:
             if self._opened is None:
@@ -55,7 +55,7 @@ class TokenMemory:
             self._opened[0].close()
 
     def _usage_of_others(self, days: int) -> list[UsageRow]:
-        from partstream.tokens.ledger.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
         from partstream.tokens.ledger_file import (
             LedgerFile,  # noqa: PLC0415 - comes with it
             UsageOfOthers,  # noqa: PLC0415 - comes with it
@@ -74,6 +74,6 @@ class TokenMemory:
             file.close()
 
     def _path(self) -> Path:
-        from partstream.tokens.ledger.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
+        from partstream.tokens.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
 
         return (self._folder or DATA.path()) / LEDGER_NAME

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
 
 
 # ---- character pairs ----

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.tokens.learning.shares import UnattributedTokens
-    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger import Ledger
     from partstream.tokens.records import Sample
 
 __all__ = ["Corrections"]
