@@ -12,9 +12,14 @@ import pytest
 
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
-from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
-from partstream.tokens.learning.correction import Correction
-from partstream.tokens.learning.shares import CountedItem, residue_of
+from partstream.tokens.accounting import (
+    LIMIT_SECONDS,
+    Correction,
+    CountedItem,
+    RequestEstimate,
+    TokenAccounting,
+    residue_of,
+)
 from partstream.tokens.records import CountRow
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)

@@ -20,9 +20,8 @@ from partstream import (
     ToolResultPart,
     Usage,
 )
-from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.accounting import TokenAccounting, size_of_message, size_of_tools
 from partstream.tokens.counting import MessageCounter
-from partstream.tokens.learning.sizes import size_of_message, size_of_tools
 from partstream.tokens.ledger import Ledger
 from tokens.ledgers import accounting_in
 

@@ -1,1 +1,0 @@
-"""Learns from the upstreams' reports: shares of reports, sizes and corrections."""
