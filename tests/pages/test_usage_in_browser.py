@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.tokens.usage_records import AnswerUsage, UsageView
+    from partstream.tokens.usage import AnswerUsage, UsageView
 
 CONVERSATION = [
     answer(inputTokens=10_000 * number, endedAt=NOW.timestamp() - 100 + number, model="<b>Claude</b>")

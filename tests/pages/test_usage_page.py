@@ -12,7 +12,7 @@ from pages.usage_views import DAY, NOW, answer, row, view
 from partstream.pages.policy import Hashes, Nonces
 from partstream.pages.usage_page import usage_html
 from partstream.pages.usage_text import dollars, tokens
-from partstream.tokens.usage_records import UsageView
+from partstream.tokens.usage import UsageView
 
 NOTHING: UsageView = {"answers": [], "conversations": [], "days": []}
 CONVERSATION = [answer(inputTokens=10_000 * number, endedAt=NOW.timestamp() - 100 + number) for number in (1, 2, 3)]

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 
 from partstream.tokens.records import UsageRow
-from partstream.tokens.usage_book import UsageBook
-from partstream.tokens.usage_records import AnswerUsage, UsageView
+from partstream.tokens.usage import AnswerUsage, UsageBook, UsageView
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 DAY = 24 * 3600.0

@@ -3,7 +3,7 @@
 import time
 
 from partstream.tokens.records import UsageRow
-from partstream.tokens.usage_book import UsageBook
+from partstream.tokens.usage import UsageBook
 
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
 DAY = 24 * 3600.0

@@ -11,7 +11,7 @@ from partstream.cli.page_files import put_page
 from partstream.codec.system import CACHE
 from partstream.pages.policy import Hashes
 from partstream.pages.usage_page import usage_html
-from partstream.tokens.usage_book import UsageBook
+from partstream.tokens.usage import UsageBook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

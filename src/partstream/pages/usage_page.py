@@ -18,14 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from partstream.pages.policy import ContentPolicy
-    from partstream.tokens.usage_records import (
-        ContextFill,
-        DayUsage,
-        ListedAnswer,
-        ShownConversation,
-        UsageSums,
-        UsageView,
-    )
+    from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
 
 __all__ = ["usage_html"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.tokens.usage_records import ListedAnswer, UsageSums
+    from partstream.tokens.usage import ListedAnswer, UsageSums
 
 __all__ = ["answer_cells", "dollars", "exact", "share", "sum_cells", "tokens", "total_rows"]
 

@@ -29,7 +29,7 @@ from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, 
 from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
-from partstream.tokens.usage_book import DAYS, UsageBook
+from partstream.tokens.usage import DAYS, UsageBook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from partstream.pages.shown_finding import ShownFinding
-from partstream.tokens.usage_records import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
+from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
 
 __all__ = [
     "AnswerEnd",
