@@ -20,7 +20,8 @@ from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
-from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

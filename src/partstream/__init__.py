@@ -135,18 +135,15 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.reading import read_stream
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
+    from partstream.settings.kinds import ConfigurationError
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
-    from partstream.upstreams import (
-        ConfigurationError,
-        GatewayConfiguration,
-        GatewayProvider,
-        RetryPolicy,
-        Secret,
-        Timeouts,
-    )
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.credentials import CredentialError, CredentialSource
+    from partstream.upstreams.provider import GatewayProvider
+    from partstream.upstreams.secret import Secret
 
 __all__ = [
     "PROTOCOLS",

@@ -10,9 +10,11 @@ import pytest
 from partstream.configuration import SettingSource
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.places import Given
+from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
-from partstream.upstreams import ConfigurationError, GatewayProvider, Timeouts
+from partstream.upstreams.connection_settings import Timeouts
+from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, run, server_of
 
 URL = "https://api.example.com/v1"

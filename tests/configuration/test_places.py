@@ -15,8 +15,8 @@ from partstream.configuration.places import (
     is_readable_by_all,
     read_document,
 )
+from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
-from partstream.upstreams import ConfigurationError
 
 
 def layer_of(path: Path, *, must_exist: bool) -> Layer:

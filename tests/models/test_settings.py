@@ -4,7 +4,8 @@ import pytest
 
 from partstream.models import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
 from partstream.models.settings import MODEL_LIST_ROWS, MODEL_ROWS
-from partstream.upstreams import ConfigurationError, GatewayConfiguration
+from partstream.settings.kinds import ConfigurationError
+from partstream.upstreams.configuration import GatewayConfiguration
 
 
 def read_model_selection(settings):

@@ -3,7 +3,10 @@
 import pytest
 
 from partstream.models import ModelOverride
-from partstream.upstreams import ConfigurationError, GatewayConfiguration, RetryPolicy, Secret, Timeouts
+from partstream.settings.kinds import ConfigurationError
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstreams.secret import Secret
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"

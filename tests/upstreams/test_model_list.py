@@ -16,8 +16,9 @@ from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingFo
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream
-from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.model_list import ModelList
+from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import run
 
 LIST = "/v1/models"

@@ -15,7 +15,7 @@ from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.current import capturing
 from partstream.lm.outputs import Finish
 from partstream.testing import ReplayUpstream
-from partstream.upstreams import Timeouts
+from partstream.upstreams.connection_settings import Timeouts
 from partstream.upstreams.recorded import recorded_outputs
 from upstreams.upstreams import Answer, ask, gateway_to, replay
 

@@ -31,7 +31,8 @@ from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
 from partstream.protocols.ollama.models import OllamaSettings
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.protocol import asked_protocols
-from partstream.upstreams import ConfigurationError, GatewayConfiguration
+from partstream.settings.kinds import ConfigurationError
+from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.settings import own_settings_of, upstream_rows
 
 URL = "http://127.0.0.1/v1"

@@ -18,7 +18,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
-from partstream.upstreams import upstream_counts
+from partstream.upstream import upstream_counts
 from partstream.upstreams.upstream_counts import UpstreamCounts
 from upstreams.upstreams import HELLO, ask, gateway_to, run, server_of
 

@@ -24,7 +24,9 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger import Ledger
-from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstreams.provider import GatewayProvider
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."

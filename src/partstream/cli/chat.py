@@ -22,11 +22,11 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.log_level import LogLevel
-from partstream.upstreams import Timeouts
+from partstream.upstreams.connection_settings import Timeouts
 
 if TYPE_CHECKING:
     from partstream.cli.chat_partners import ChatPartner
-    from partstream.upstreams import GatewayConfiguration
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 

@@ -11,8 +11,8 @@ from partstream.errors import LanguageModelError, LanguageModelErrorCode, Upstre
 from partstream.provider_files import default_name
 from partstream.tokens import Counters
 from partstream.tokens.ledger import open_ledger
-from partstream.upstreams import GatewayProvider
 from partstream.upstreams.missing_paths import says_path_is_missing
+from partstream.upstreams.provider import GatewayProvider
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import PartstreamError
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.upstreams import GatewayConfiguration
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["ChatPartner", "OwnProvider", "Server"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
     from partstream.configuration import Configuration, Setting
-    from partstream.upstreams import GatewayConfiguration
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = [
     "UnusableConfigurationError",

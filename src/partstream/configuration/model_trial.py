@@ -13,14 +13,15 @@ from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.upstreams import GatewayProvider, RetryPolicy
+from partstream.upstreams.connection_settings import RetryPolicy
+from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.models.filters import ModelSelection
-    from partstream.upstreams import GatewayConfiguration
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["MOST_TOKENS", "ask_model"]
 

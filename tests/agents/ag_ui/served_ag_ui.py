@@ -16,7 +16,8 @@ from listening import listening
 from partstream import LanguageModelChatInformation
 from partstream.conversation.preparation import RequestSettings
 from partstream.loopback.connection import ServerConnection
-from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.provider import GatewayProvider
 
 __all__ = ["Served", "served"]
 

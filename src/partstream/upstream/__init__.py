@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import partstream.codec.system  # noqa: F401 - for its effect
+import partstream.codec.system
 
 if TYPE_CHECKING:
     from partstream.settings.kinds import ConfigurationError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
     from partstream.upstreams.secret import Secret
+
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
 
