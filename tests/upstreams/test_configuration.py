@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.models import ModelOverride
+from partstream.models.filters import ModelOverride
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
