@@ -10,11 +10,11 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.answering import run_until_cancelled
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.serving.demo_provider import DemoProvider
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from partstream import CancellationTokenSource, LanguageModelError
-from partstream.answering import run_until_cancelled
+from partstream.upstream.context import run_until_cancelled
 
 
 def run(test):

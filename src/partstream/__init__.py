@@ -121,7 +121,6 @@ if TYPE_CHECKING:
         ThinkTags,
         Unmapped,
     )
-    from partstream.log_level import LogLevel
     from partstream.models.filters import ModelOverride, ModelSelection
     from partstream.models.limits import LimitPolicy, LimitSettings
     from partstream.protocols.protocol import (
@@ -139,6 +138,7 @@ if TYPE_CHECKING:
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
+    from partstream.upstream.context import LogLevel
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.credentials import CredentialError, CredentialSource
@@ -353,7 +353,7 @@ _LAZY = {
     "RequestSettings": "partstream.conversation.preparation",
     "SystemAs": "partstream.conversation.preparation",
     "ToolImages": "partstream.conversation.preparation",
-    "LogLevel": "partstream.log_level",
+    "LogLevel": "partstream.upstream.context",
     "ModelOverride": "partstream.models.filters",
     "ModelSelection": "partstream.models.filters",
     "LimitPolicy": "partstream.models.limits",

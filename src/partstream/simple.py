@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from partstream.answer_functions import check_answer_function, check_keywords, checked_fields
-from partstream.answering import run_until_cancelled
 from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.codec.checks import Expectation, check
 from partstream.lm.messages import RequestOptions, Role
@@ -33,6 +32,7 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.upstream.context import run_until_cancelled
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")

@@ -11,7 +11,6 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import partstream.codec.system  # noqa: F401 - for its effect
-from partstream.answering import run_until_cancelled
 from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
 from partstream.chunk_sources import chunks_of
 from partstream.codec.checks import refuse
@@ -19,6 +18,7 @@ from partstream.lm.outputs import CitationMode, ErrorMode, FileMode, StreamOptio
 from partstream.lm.provider import FinishingProgress
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.thinking import open_response
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping

@@ -21,10 +21,10 @@ from partstream import (
     TextPart,
     ToolCallPart,
 )
-from partstream.answering import run_until_cancelled
 from partstream.lm.provider import FinishingProgress
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
 from partstream.tokens import estimate_tokens
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -11,12 +11,12 @@ from partstream.bundles.exchange import HowEnded, LeftOut
 from partstream.bundles.writing import write_bundle
 from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.capture import AnswerCapture
-from partstream.capturing.current import capturing, current_capture
 from partstream.capturing.entries import ENTRY_BYTES
 from partstream.capturing.last_answers import LastAnswers
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.upstream.context import capturing, current_capture
 
 
 def test_a_bundle_has_each_read_as_it_came_with_its_time():

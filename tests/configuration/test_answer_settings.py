@@ -14,11 +14,11 @@ from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import FileMode, Finish, StreamOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.log_level import LevelFilter, LogLevel
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
+from partstream.upstream.context import LevelFilter, LogLevel
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import ask, respond, run

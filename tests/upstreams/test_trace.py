@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from partstream.log_level import TRACE, LogLevel
 from partstream.protocols.reader import TappedReader
 from partstream.testing.steps import Send, Step, document, event_stream
+from partstream.upstream.context import TRACE, LogLevel
 from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.secret import Secret
 from upstreams.upstreams import ask, gateway_to, replay, run, server_of

@@ -22,7 +22,6 @@ from partstream.agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
 from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream.agents.run import AgentRun, AgentSpec, RunStates
 from partstream.answer_functions import check_keywords, checked_fields
-from partstream.answering import run_until_cancelled
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
@@ -33,6 +32,7 @@ from partstream.lm.provider import (
 )
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.records import note_usage
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from partstream.agents.answer import ApprovalPolicy, HostTools

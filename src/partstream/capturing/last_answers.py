@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from partstream.capturing.capture import AnswerCapture
-from partstream.capturing.current import capturing
+from partstream.upstream.context import capturing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

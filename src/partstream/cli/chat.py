@@ -21,7 +21,7 @@ from partstream.codec.system import CACHE
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.log_level import LogLevel
+from partstream.upstream.context import LogLevel
 from partstream.upstreams.connection_settings import Timeouts
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from partstream.codec.text import visible_record
-from partstream.log_level import TRACE, LogLevel
+from partstream.upstream.context import TRACE, LogLevel
 
 __all__ = ["log_to_standard_error"]
 

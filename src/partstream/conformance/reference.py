@@ -9,7 +9,6 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.answering import run_until_cancelled
 from partstream.errors import LanguageModelError
 from partstream.lm.parts import TextPart, ToolCallPart, Usage, usage_part
 from partstream.lm.provider import (
@@ -19,6 +18,7 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import estimate_tokens
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,13 +13,13 @@ from contextlib import AsyncExitStack, suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.answering import run_until_cancelled
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence

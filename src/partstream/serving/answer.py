@@ -13,8 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.answering import run_to_the_last_report
-from partstream.capturing.current import capturing
 from partstream.checked_progress import CheckedProgress
 from partstream.errors import (
     EmptyAnswerError,
@@ -33,6 +31,7 @@ from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
 from partstream.serving.progress import ReplyProgress
 from partstream.tokens.records import watched_usage
+from partstream.upstream.context import capturing, run_to_the_last_report
 from partstream.user_code import failing_place
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from partstream.answering import run_until_cancelled
 from partstream.lm.outputs import Finish, InboundRequest
 from partstream.lm.parts import ToolCallPart, usage_part
 from partstream.lm.provider import (
@@ -34,6 +33,7 @@ from partstream.testing.token_rule import (
     count_tokens,
     usage,
 )
+from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.log_level import LogLevel
+    from partstream.upstream.context import LogLevel
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
 

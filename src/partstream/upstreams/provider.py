@@ -7,19 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from partstream.answering import run_until_cancelled
-from partstream.capturing.current import current_capture
 from partstream.capturing.mode import CaptureMode
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import ErrorMode, error_text
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.log_level import logging_from
 from partstream.tokens.accounting import TokenAccounting
+from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
 from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.model_list import with_learned_limits
-from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.question import ModelCall
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.spoken_upstream import Upstream

@@ -20,7 +20,6 @@ from partstream.lm.outputs import (
     ThinkingMode,
     ThinkTags,
 )
-from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.protocols.protocol import (
     AUTO,
@@ -58,6 +57,7 @@ from partstream.settings.row import (
     by_name,
     hidden_url,
 )
+from partstream.upstream.context import LogLevel
 from partstream.upstreams.addresses import with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
 from partstream.upstreams.secret import Secret

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.redaction import Redactor
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.log_level import TRACE, is_traced
 from partstream.protocols.reader import Tap
+from partstream.upstream.context import TRACE, is_traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 import httpx2
 
-from partstream.capturing.current import current_capture
 from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
@@ -26,10 +25,10 @@ from partstream.errors import (
     with_facts,
 )
 from partstream.lm.outputs import Finish, Unmapped
+from partstream.upstream.context import current_capture, is_one_attempt
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import OutboundHTTPRequest
-from partstream.upstreams.one_attempt import is_one_attempt
 from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
 from partstream.upstreams.trace import open_trace

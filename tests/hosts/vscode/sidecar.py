@@ -31,7 +31,7 @@ from partstream.rpc.outbox import Outbox
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.log_level import LogLevel
+    from partstream.upstream.context import LogLevel
 
 PATIENCE = 20.0
 """Seconds that a test waits for anything."""

@@ -25,7 +25,6 @@ from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.lm.cancellation import CancellationTokenSource
-from partstream.log_level import LogLevel, logging_from
 from partstream.rpc.connection import (
     Connection,
     Malformed,
@@ -35,6 +34,7 @@ from partstream.rpc.connection import (
     encode_error,
     encode_result,
 )
+from partstream.upstream.context import LogLevel, logging_from
 from partstream.user_code import said_by
 
 if TYPE_CHECKING:

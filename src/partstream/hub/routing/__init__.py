@@ -38,9 +38,9 @@ from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import current_answer
 from partstream.serving.models import ModelCatalogue
+from partstream.upstream.context import one_attempt
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model
-from partstream.upstreams.one_attempt import one_attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

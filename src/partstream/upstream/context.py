@@ -1,0 +1,199 @@
+"""The capture of the answer that is being made, for whoever asks a server on its behalf; loads nothing else.
+
+A host says whose answer it is, and an upstream that is asked somewhere below finds it: also one that a person's own
+provider uses, without anything between them that hands it on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import LanguageModelError
+from partstream.settings.kinds import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Coroutine, Iterator
+
+    from partstream.capturing.capture import AnswerCapture
+    from partstream.lm.cancellation import CancellationToken
+
+
+# ---- current ----
+
+_CURRENT: Final[ContextVar[AnswerCapture | None]] = ContextVar("partstream_capture", default=None)
+
+
+@contextmanager
+def capturing(answer: AnswerCapture | None) -> Iterator[None]:
+    """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer.
+
+    Args:
+        answer: The capture of the answer; None captures nothing.
+    """
+    token = _CURRENT.set(answer)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_capture() -> AnswerCapture | None:
+    """The capture of the answer that is being made here; None where nobody captures it."""
+    answer = _CURRENT.get()
+    return None if answer is None or answer.is_dropped else answer
+
+
+# ---- log level ----
+# How much is logged of one upstream, where several share a log: a level that goes along with the task.
+#
+# Python's levels are those of loggers, which all upstreams have in common. Whoever serves an upstream says its level
+# for what runs on its behalf; the filter of a handler asks for it.
+
+
+class LogLevel(Choice):
+    """The least severe messages that are logged."""
+
+    TRACE = "trace", "Every event of every answer too: its type, its ids, what came of it, and nothing of its content"
+    DEBUG = "debug", "Every request and every answer too"
+    INFO = "info", "What is worth knowing, such as how many tokens a request has"
+    WARNING = "warning", "What may be wrong"
+    ERROR = "error", "What failed"
+
+    @property
+    def number(self) -> int:
+        """The level in the numbers of Python's `logging`."""
+        return _NUMBERS[self]
+
+
+TRACE: Final = 5
+"""The level below DEBUG, in the numbers of Python's `logging`, which has no name for it."""
+
+_NUMBERS: Final = {
+    LogLevel.TRACE: TRACE,
+    LogLevel.DEBUG: logging.DEBUG,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.WARNING: logging.WARNING,
+    LogLevel.ERROR: logging.ERROR,
+}
+
+_LEAST: Final[ContextVar[LogLevel | None]] = ContextVar("partstream_log_level", default=None)
+
+
+@contextmanager
+def logging_from(level: LogLevel | None) -> Iterator[None]:
+    """Has what runs inside, and the tasks that it starts, logged from a level on; None changes nothing."""
+    token = _LEAST.set(level or _LEAST.get())
+    try:
+        yield
+    finally:
+        _LEAST.reset(token)
+
+
+def is_traced(logger: logging.Logger) -> bool:
+    """Whether what runs now is traced: its level says so, or no level does and the logger's own does."""
+    least = _LEAST.get()
+    return logger.isEnabledFor(TRACE) if least is None else least is LogLevel.TRACE
+
+
+class LevelFilter(logging.Filter):
+    """Lets a handler write only what the task that logs wants to be written.
+
+    Args:
+        default: The least level for tasks that do not say any.
+
+    Attributes:
+        default: The same; whoever shows the log may change it.
+    """
+
+    def __init__(self, default: LogLevel) -> None:
+        super().__init__()
+        self.default = default
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is written."""
+        return record.levelno >= (_LEAST.get() or self.default).number
+
+
+# ---- one attempt ----
+# Whether an upstream is asked once and no more, because somebody above it asks another one in its place.
+#
+# Each answer has one owner of its attempts. Were it several, their attempts would multiply: three of a client, times
+# three of a router, times three of each upstream.
+
+_IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=False)
+
+
+@contextmanager
+def one_attempt() -> Iterator[None]:
+    """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
+    fallback models of their own."""
+    token = _IS_ONE.set(True)
+    try:
+        yield
+    finally:
+        _IS_ONE.reset(token)
+
+
+def is_one_attempt() -> bool:
+    """Whether an upstream that is asked here is asked once and no more."""
+    return _IS_ONE.get()
+
+
+# ---- answering ----
+# Runs the coroutine of one answer, until its end or its cancellation; does not know what the coroutine does.
+
+
+async def run_to_the_last_report(answer: Awaitable[object]) -> None:
+    """Awaits an answer, and then what threads of its own have reported.
+
+    A thread hands its reports to the next turn of the event loop. From Python 3.14 on, who waits for a thread that has
+    ended already goes on without a turn: the answer would end before its last parts.
+
+    Raises:
+        Exception: Any error of the answer.
+    """
+    try:
+        await answer
+    except Exception:
+        await asyncio.sleep(0)
+        raise
+    await asyncio.sleep(0)
+
+
+async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
+    """Runs `answer` as a task. Cancelling `token` cancels the task, and this function then returns normally.
+
+    Raises:
+        asyncio.CancelledError: The calling task was cancelled, not the token.
+        BaseException: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it
+            then.
+    """
+    waiting = asyncio.current_task()
+    task = asyncio.create_task(_error_of(answer), name=None if waiting is None else waiting.get_name())
+    task.add_done_callback(lambda _: answer.close())  # of use if the task was cancelled before its first step
+    subscription = token.on_cancellation_requested(task.cancel)
+    try:
+        error = await task
+        if error is not None and not (isinstance(error, LanguageModelError) and token.is_cancellation_requested):
+            raise error
+    except asyncio.CancelledError:
+        if not token.is_cancellation_requested or (waiting is not None and waiting.cancelling()):
+            raise
+    finally:
+        subscription.dispose()
+        task.cancel()
+
+
+async def _error_of(answer: Coroutine[object, object, None]) -> BaseException | None:
+    """Runs `answer` and returns its error: a task that raises SystemExit or KeyboardInterrupt ends the event loop."""
+    try:
+        await answer
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return error
+    return None
