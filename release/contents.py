@@ -53,7 +53,7 @@ _FOR_PROVIDERS: Final[Mapping[str, str]] = {
     "partstream.protocols.ai_sdk": "messages in the form of another library",
     "partstream.server.replies": "writes an answer as the bytes of any protocol",
     "partstream.protocols.translation": "one protocol as another",
-    "partstream.upstreams.presets": "servers by their names",
+    "partstream.upstream.endpoint": "servers by their names",
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 

@@ -6,15 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.known_servers import KeyRequirement
-from partstream.upstreams.presets import ANOTHER_ADDRESS, presets
+from partstream.upstream.endpoint import ANOTHER_ADDRESS, presets
 
 if TYPE_CHECKING:
-    from partstream.upstreams.presets import Preset
+    from partstream.upstream.endpoint import Preset
 
 __all__ = ["preset_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from src/partstream/upstreams/presets.py: edit the tables that it is made of and run
+// Written by scripts/generate.py from src/partstream/upstream/endpoint.py: edit the tables that it is made of and run
 // it again.
 
 /** A part of the world in which a server has an address of its own. */

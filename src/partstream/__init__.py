@@ -139,11 +139,10 @@ if TYPE_CHECKING:
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
     from partstream.upstream.context import LogLevel
+    from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
-    from partstream.upstreams.credentials import CredentialError, CredentialSource
     from partstream.upstreams.provider import GatewayProvider
-    from partstream.upstreams.secret import Secret
 
 __all__ = [
     "PROTOCOLS",
@@ -389,10 +388,10 @@ _LAZY = {
     "GatewayConfiguration": "partstream.upstreams.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
     "RetryPolicy": "partstream.upstreams.connection_settings",
-    "Secret": "partstream.upstreams.secret",
+    "Secret": "partstream.upstream.endpoint",
     "Timeouts": "partstream.upstreams.connection_settings",
-    "CredentialError": "partstream.upstreams.credentials",
-    "CredentialSource": "partstream.upstreams.credentials",
+    "CredentialError": "partstream.upstream.endpoint",
+    "CredentialSource": "partstream.upstream.endpoint",
     "ErrorMode": "partstream.lm.outputs",
 }
 

@@ -21,9 +21,9 @@ from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.protocols.protocol import AUTO
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from servers.foreign import FOREIGN_SERVERS, environment_of
 from servers.processes import free_port, running
 
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable

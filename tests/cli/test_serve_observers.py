@@ -20,8 +20,8 @@ from partstream.serving.settings import ServingSettings
 from partstream.serving.tracing import trace_starter
 from partstream.testing import ReplayUpstream
 from partstream.tokens.ledger import open_ledger
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 from serving.asgi import Call, ask
 from upstreams.upstreams import configuration
 

@@ -16,7 +16,7 @@ from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 
 HEADERS = {"authorization": f"Bearer {TOKEN}"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from partstream.configuration.key_places import _end, read_command, read_file, read_keyring, read_variable
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError
 from upstreams.upstreams import run
 
 KEY = "sk-planted-0123456789"

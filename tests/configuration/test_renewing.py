@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from partstream.configuration.renewing import FetchedKey, RenewingKey, fetched_key, jwt_expiry
-from partstream.upstreams.credentials import CredentialError
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import CredentialError, Secret
 from upstreams.upstreams import run
 
 

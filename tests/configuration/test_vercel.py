@@ -12,9 +12,8 @@ from configuration.test_renewing import jwt
 from partstream.configuration.vercel import VercelOidc, login_file
 from partstream.protocols.protocol import KeyKind
 from partstream.testing.steps import document
+from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.credentials import CredentialError
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import run, server_of
 
 NOW = 10_000.0

@@ -15,7 +15,7 @@ from partstream.lm.parts import TextPart
 from partstream.serving.app import app
 from partstream.serving.authentication import Caller
 from partstream.serving.settings import ServingSettings
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 from serving.wires import WIRES, Wire
 

@@ -11,7 +11,7 @@ from partstream.cli.serve_captures import captured_answers
 from partstream.lm.parts import TextPart
 from partstream.serving.app import ServingApp, app
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import gateway_to
 
 from .asgi import call

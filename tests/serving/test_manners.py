@@ -14,7 +14,7 @@ from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress
 from partstream.serving.app import app
 from partstream.serving.settings import ServingSettings
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT, Taken, ask, call
 from serving.providers import Driven, deaf, silent
 from serving.wires import WIRES, Wire

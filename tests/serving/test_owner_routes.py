@@ -14,7 +14,7 @@ from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.owner_routes import OwnerReply
 from partstream.serving.settings import ServingSettings
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 
 KEY = "key-of-this-server-0123456789"

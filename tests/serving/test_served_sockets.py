@@ -14,7 +14,7 @@ from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
 from partstream.serving.settings import ServingSettings
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT
 from serving.test_stored_responses import Silent
 

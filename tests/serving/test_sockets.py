@@ -14,7 +14,7 @@ from partstream.serving.app import ServingApp, app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT, ask
 from serving.asgi_socket import Socket
 from serving.providers import Driven, silent

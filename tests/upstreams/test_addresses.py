@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.upstreams.addresses import url_on_host, with_scheme, without_query
+from partstream.upstream.endpoint import url_on_host, with_scheme, without_query
 
 URLS = {
     "a path": ("https://host/v1", "/v1/models", "", "https://host/v1/models"),

@@ -26,10 +26,10 @@ from partstream.protocols.serve import WireEvent, WireRequest
 from partstream.protocols.translation import write_document
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstream import documents
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError
-from partstream.upstreams.secret import Secret
 from partstream.upstreams.transport import Transport
 from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
 

@@ -19,14 +19,13 @@ from partstream import CancellationTokenSource, Finish, LanguageModelError
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
+from partstream.upstream.endpoint import FixedKey, Secret
 from partstream.upstreams.connection_settings import RetryPolicy
-from partstream.upstreams.credentials import FixedKey
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.provider import GatewayProvider
 from partstream.upstreams.redacted_outputs import redacted_error
-from partstream.upstreams.secret import Secret
 from secret_forms import FORMS, finds
 from testing.clients import WITHOUT_TLS
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run

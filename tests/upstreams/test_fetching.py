@@ -4,10 +4,10 @@ import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.testing.steps import End, EndKind, Head, Send, document
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import run, server_of
 
 KEY = "sk-planted-0123456789"

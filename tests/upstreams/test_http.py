@@ -12,11 +12,10 @@ from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.errors import UpstreamConnectionError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 
 COUNTING = RequestSettings(count_tokens=CountTokens.UPSTREAM)

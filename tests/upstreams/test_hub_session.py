@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from partstream import RequestOptions
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 from .upstreams import ask, replay
 

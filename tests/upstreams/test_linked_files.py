@@ -14,9 +14,9 @@ from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.connection_settings import Timeouts
 from partstream.upstreams.linked_files import FetchLimits, LinkedFiles, is_public
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import ask, configuration, gateway_to, run
 
 PNG = b"\x89PNG\r\n\x1a\n0"

@@ -3,7 +3,7 @@
 import pytest
 
 from partstream.protocols.known_servers import KeyRequirement, server_at
-from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
+from partstream.upstream.endpoint import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 
 
 def test_the_presets_begin_with_the_servers_of_this_machine_and_end_with_any_address():

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from partstream.testing.steps import Send, document, event_stream
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import ask, gateway_to, run, server_of
 
 

@@ -27,11 +27,11 @@ from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
+from partstream.upstream.endpoint import presets
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.upstreams.model_list import ModelList
-from partstream.upstreams.presets import presets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,16 +18,23 @@ from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.row import shown_variable
-from partstream.upstreams.addresses import is_loopback, likely_scheme, url_meant_by
-from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import (
+    ANOTHER_ADDRESS,
+    Secret,
+    UnknownPresetError,
+    is_loopback,
+    likely_scheme,
+    preset_named,
+    presets,
+    url_meant_by,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.cli.asking import Questions
     from partstream.configuration.key_keeping import KeyPlace
-    from partstream.upstreams.presets import Preset
+    from partstream.upstream.endpoint import Preset
 
 __all__ = ["AddAnswers", "KeySource", "ServerAddress", "kept", "key_of", "key_place", "moved", "place_of"]
 

@@ -21,8 +21,7 @@ from partstream.models.composition import list_questions
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.addresses import is_loopback
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import GENERAL_ADVICE, advice_on_missing_list, is_general, says_path_is_missing

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from partstream.codec.system import DATA
 from partstream.errors import CallerError
 from partstream.settings.kinds import shown_name
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 __all__ = ["KEYRING_SERVICE", "KeyFile", "KeyNotKeptError", "KeyPlace", "KeyringEntry", "keyring_fault"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.configuration.places import is_readable_by_all
 from partstream.settings.kinds import shown_name
 from partstream.settings.row import shown_variable
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from partstream.configuration.renewing import FetchedKey
-    from partstream.upstreams.secret import Secret
+    from partstream.upstream.endpoint import Secret
 
 __all__ = ["KeySurroundings", "make_key"]
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.settings.kinds import fits_header
-from partstream.upstreams.credentials import CredentialError
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import CredentialError, Secret
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,7 +42,7 @@ class FetchedKey(NamedTuple):
 
 
 class RenewingKey:
-    """A key that its place may replace; a :class:`partstream.upstreams.credentials.CredentialSource`.
+    """A key that its place may replace; a :class:`partstream.upstream.endpoint.CredentialSource`.
 
     Args:
         source: How errors call its place.

@@ -10,7 +10,7 @@ from partstream.configuration.table import KEY_SETTINGS, settings_of
 from partstream.protocols.protocol import AUTO
 from partstream.settings.kinds import ConfigurationError, SeveralFaultsError, UnknownSettingError
 from partstream.settings.row import Setting, SettingSource, holder_of, shown
-from partstream.upstreams.addresses import with_scheme
+from partstream.upstream.endpoint import with_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

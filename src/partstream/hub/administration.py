@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.hub.configuration import ConfigurationPlan, Entry, EntryId
     from partstream.hub.directory import DirectoryChange
     from partstream.hub.store.store import HubStore
-    from partstream.upstreams.secret import Secret
+    from partstream.upstream.endpoint import Secret
 
 
 # ---- administration ----

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.serving.authentication import Caller
 from partstream.serving.failures import RequestFailedError
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -15,8 +15,7 @@ from partstream.configuration.adding import Addition, trial_of
 from partstream.configuration.key_keeping import keyring_fault
 from partstream.hub.client import base_url_of, hub_address, is_join_link, join, join_code, join_link
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.hub_keys import is_hub_key
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret, is_hub_key
 
 if TYPE_CHECKING:
     from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress

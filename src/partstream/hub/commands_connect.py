@@ -26,7 +26,7 @@ from partstream.hub.clients import CLIENTS, Server, TokenPlace
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
-from partstream.upstreams.addresses import with_scheme
+from partstream.upstream.endpoint import with_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from partstream.hub.clients import Client, FileSettings, Settings
     from partstream.models.records import ModelRecord
     from partstream.serving.access_token import AccessToken
-    from partstream.upstreams.secret import Secret
+    from partstream.upstream.endpoint import Secret
 
 
 _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"

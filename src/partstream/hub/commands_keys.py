@@ -17,7 +17,7 @@ from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RateLimits
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import dumps
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ from partstream.codec.text import bare_media_type
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.masked_reads import MaskedReads
 from partstream.recorder.spoken import protocol_at
-from partstream.upstreams.secret import redactor_of, secrets_in_url
+from partstream.upstream.endpoint import redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

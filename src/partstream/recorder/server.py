@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from partstream.upstreams.addresses import url_on_host, without_query
+from partstream.upstream.endpoint import url_on_host, without_query
 from partstream.upstreams.client import make_transport
 from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.direct_transport import DirectTransport

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.system import DATA
 from partstream.errors import CallerError
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

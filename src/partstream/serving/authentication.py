@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.serving.endpoints import Endpoint
-    from partstream.upstreams.secret import Secret
+    from partstream.upstream.endpoint import Secret
 
 __all__ = ["NOBODY", "Authenticator", "Caller", "KeyPlace", "TokenAuthenticator", "key_places", "nobody_in_particular"]
 

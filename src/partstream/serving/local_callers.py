@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.serving.authentication import Caller
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from partstream.serving.admission import Admission

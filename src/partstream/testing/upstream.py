@@ -22,7 +22,7 @@ from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replay_provider import ReplayProvider
 from partstream.testing.replaying import ReplayLayer
 from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

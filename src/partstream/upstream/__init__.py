@@ -13,10 +13,10 @@ import partstream.codec.system
 
 if TYPE_CHECKING:
     from partstream.settings.kinds import ConfigurationError
+    from partstream.upstream.endpoint import Secret
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
-    from partstream.upstreams.secret import Secret
 
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
@@ -26,7 +26,7 @@ _MODULES: Final = {
     "GatewayConfiguration": "partstream.upstreams.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
     "RetryPolicy": "partstream.upstreams.connection_settings",
-    "Secret": "partstream.upstreams.secret",
+    "Secret": "partstream.upstream.endpoint",
     "Timeouts": "partstream.upstreams.connection_settings",
 }
 

@@ -16,7 +16,7 @@ from partstream.models.limits import LimitSettings
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, UnknownSettingError
 from partstream.settings.row import check_fields, hidden_url, holder_of, is_left_out, secrets_held, set_field
-from partstream.upstreams.addresses import is_loopback, with_scheme
+from partstream.upstream.endpoint import is_loopback, with_scheme
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
 from partstream.upstreams.settings import check_extra_body, check_protocol, own_kinds, upstream_rows
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.upstream.context import LogLevel
-    from partstream.upstreams.credentials import CredentialSource
-    from partstream.upstreams.secret import Secret
+    from partstream.upstream.endpoint import CredentialSource, Secret
 
 __all__ = ["GatewayConfiguration", "fingerprint_of"]
 

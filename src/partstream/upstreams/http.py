@@ -21,15 +21,21 @@ from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
-from partstream.upstreams.addresses import url_on_host, without_query
+from partstream.upstream.endpoint import (
+    SESSION_HEADER,
+    CredentialError,
+    FixedKey,
+    is_hub_key,
+    redactor_of,
+    secrets_in_url,
+    url_on_host,
+    without_query,
+)
 from partstream.upstreams.captured import begin_exchange, captured_pieces, take_head
 from partstream.upstreams.client import redacted_log
 from partstream.upstreams.connection_failures import RUNNING, connection_error
 from partstream.upstreams.connections import Connections
-from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.http_connection import AnswerBody
-from partstream.upstreams.hub_keys import SESSION_HEADER, is_hub_key
-from partstream.upstreams.secret import redactor_of, secrets_in_url
 from partstream.upstreams.trace_context import trace_headers
 
 if TYPE_CHECKING:
@@ -39,10 +45,9 @@ if TYPE_CHECKING:
     from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.codec.redaction import Redactor
     from partstream.errors import UpstreamConnectionError, UpstreamError
+    from partstream.upstream.endpoint import CredentialSource, Secret
     from partstream.upstreams.captured import OpenExchange
     from partstream.upstreams.configuration import GatewayConfiguration
-    from partstream.upstreams.credentials import CredentialSource
-    from partstream.upstreams.secret import Secret
 
 __all__ = ["HTTPAnswer", "OutboundHTTPRequest", "UpstreamHTTP"]
 

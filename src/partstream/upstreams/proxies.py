@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 
 from partstream.errors import LanguageModelError, UnexpectedValueError, to_install
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration

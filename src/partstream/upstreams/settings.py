@@ -58,9 +58,8 @@ from partstream.settings.row import (
     hidden_url,
 )
 from partstream.upstream.context import LogLevel
-from partstream.upstreams.addresses import with_scheme
+from partstream.upstream.endpoint import Secret, with_scheme
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
-from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.hub.routing import Blame, blame_of
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError
 
 OF_REQUEST = Blame(is_of_upstream=False)
 PERHAPS = Blame(is_of_upstream=True)

@@ -15,9 +15,9 @@ from partstream.errors import UpstreamHTTPError
 from partstream.models.catalogue import read_catalogue
 from partstream.protocols.ai_gateway.models import model_lists
 from partstream.protocols.protocol import KeyKind
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import run
 
 CLAUDE = "anthropic/claude-sonnet-4.5"

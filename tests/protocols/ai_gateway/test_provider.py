@@ -16,9 +16,9 @@ from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.protocol import KeyKind
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
+from partstream.upstream.endpoint import Secret
 from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 from protocols.ai_sdk.messages import call, check_calls, message
 from upstreams.test_requests import kept
 from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of

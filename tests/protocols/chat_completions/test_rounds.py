@@ -14,7 +14,7 @@ from partstream.conversation.preparation import RequestSettings
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.protocol import AUTO
 from partstream.testing.steps import END_OF_STREAM, Send, Step, event_stream
-from partstream.upstreams.secret import Secret
+from partstream.upstream.endpoint import Secret
 from protocols.chat_completions.requests import call, calls, gave, said
 from upstreams.test_requests import kept
 from upstreams.upstreams import Answer, ask, gateway_to, run, server_of

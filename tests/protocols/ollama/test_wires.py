@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from partstream.protocols.protocol import ServerProtocol, asking, spoken_at
-from partstream.upstreams.presets import preset_named
+from partstream.upstream.endpoint import preset_named
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "wires.md"
 ROWS = spoken_at("ollama")

@@ -17,14 +17,13 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing.steps import document
+from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.connections import Connections
-from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import Detected, Detector
 from partstream.upstreams.detection.memory import DetectionFile
 from partstream.upstreams.detection.wires import known_wires, probed_wires
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.secret import Secret
 from upstreams.upstreams import RETRY, ask, run, server_of
 
 RESPONSES, CHAT, MESSAGES, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1/models"

@@ -12,7 +12,7 @@ from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPErr
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.hosts.vscode.problem_kinds import NOT_THERE, problem_kind
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,7 +39,7 @@ from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import current_answer
 from partstream.serving.models import ModelCatalogue
 from partstream.upstream.context import one_attempt
-from partstream.upstreams.credentials import CredentialError
+from partstream.upstream.endpoint import CredentialError
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model
 
 if TYPE_CHECKING:

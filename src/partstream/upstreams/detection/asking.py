@@ -15,7 +15,7 @@ import httpx2
 from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.models.discovery import FetchResponse
-from partstream.upstreams.addresses import without_query
+from partstream.upstream.endpoint import without_query
 from partstream.upstreams.detection.base_urls import MODELS
 from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
 from partstream.upstreams.detection.signs import Presence, Sign, sign_of, tells_nothing

@@ -1,0 +1,355 @@
+"""A secret value that shows itself only on an explicit call."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
+from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement, KnownServer
+from partstream.protocols.protocol import KeyKind, spoken_at
+from partstream.settings.kinds import closest_name, shown_name
+from partstream.settings.row import SHORTEST_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from partstream.protocols.protocol import ServerProtocol
+
+
+# ---- secret ----
+
+_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+"""RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
+_PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
+
+
+class Secret(NotPickled):
+    """Holds a key; its `repr` and `str` never show it, so that no log and no error can.
+
+    Args:
+        value: The key.
+        kind: What kind of key it is; None for a place that holds any kind, then a JSON Web Token is of OIDC.
+
+    Attributes:
+        kind: What kind of key it is.
+
+    Example:
+        >>> from partstream import Secret
+        >>> key = Secret("sk-1")
+        >>> "sk-1" in f"{key} {key!r}"
+        False
+        >>> key.reveal()
+        'sk-1'
+    """
+
+    __slots__ = ("_value", "kind")
+
+    def __init__(self, value: str, kind: KeyKind | None = None) -> None:
+        self._value = value
+        self.kind = kind or (KeyKind.OIDC if _JWT.fullmatch(value) else KeyKind.API_KEY)
+
+    def reveal(self) -> str:
+        """The key itself, for the one header that needs it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+def secrets_in_url(url: str) -> Iterator[str]:
+    """The user name and password of a URL, and what its query holds under names of secrets."""
+    address = urlsplit(url)
+    known = address.netloc.rpartition("@")[0]
+    query = [pair.partition("=") for pair in address.query.split("&")]
+    for text in (known, *known.split(":", 1), *(value for name, _, value in query if names_a_secret(name))):
+        yield text
+        yield unquote(text)
+
+
+def redactor_of(headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Redactor:
+    """Removes what an upstream was sent from what it says: some servers repeat the key that they refuse.
+
+    Errors are logged and shown, lists of models are kept on disk.
+
+    Args:
+        headers: The headers that it was sent.
+        secrets: What else it was sent and may be a secret: in the body, in the URL.
+    """
+    sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
+    found = (*chain.from_iterable(map(secrets_in_header, sent)), *secrets)
+    return Redactor(secret for secret in found if len(secret) >= SHORTEST_KEY)
+
+
+# ---- credentials ----
+# The source of an upstream's key: asked before each request, and once more after a refusal.
+#
+# Knows no place where keys are kept.
+
+
+class CredentialError(LanguageModelError):
+    """The key could not be read from its place; the message holds nothing of the place's content.
+
+    Attributes:
+        source: Where it should have come from.
+        expected: What would help.
+    """
+
+    def __init__(self, source: str, got: str, expected: str) -> None:
+        super().__init__(f"no key from {source}: got {got}, expected {expected}", LanguageModelErrorCode.NO_PERMISSIONS)
+        self.source = source
+        self.expected = expected
+
+
+class CredentialSource(Protocol):
+    """A source of an upstream's key; serves any number of requests at once."""
+
+    async def get(self) -> Secret | None:
+        """The key to send now; None for a server that needs none.
+
+        Raises:
+            CredentialError: It cannot be had.
+        """
+        ...
+
+    async def refresh(self, refused: Secret) -> Secret | None:
+        """Another key after `refused` got a 401; None if there is no other.
+
+        Raises:
+            CredentialError: It cannot be had.
+        """
+        ...
+
+
+class FixedKey:
+    """A fixed key.
+
+    Args:
+        key: The key, or None.
+    """
+
+    def __init__(self, key: Secret | None) -> None:
+        self._key = key
+
+    async def get(self) -> Secret | None:
+        """The key."""
+        return self._key
+
+    async def refresh(self, refused: Secret) -> Secret | None:
+        """There is no other."""
+        return None
+
+
+# ---- hub keys ----
+# What the key of a Partstream hub looks like, so that a hub is known by the key that it gave, wherever it is.
+
+MOST_KEY: Final = 200
+"""The most characters of a key."""
+
+SESSION_HEADER: Final = "x-session-id"
+"""The header with which programs name their conversation to a hub, so that it can add up what a conversation took."""
+
+_KEY: Final = re.compile(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
+"""`psk_`, the id of the key, its secret."""
+
+
+def is_hub_key(key: Secret | None) -> bool:
+    """Whether a key is one that a hub gave to a person."""
+    text = "" if key is None else key.reveal()
+    return len(text) <= MOST_KEY and _KEY.fullmatch(text) is not None
+
+
+# ---- addresses ----
+# The URLs of an upstream, and the hosts that are this machine; resolves no name.
+
+_HOST: Final = re.compile(
+    r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
+)
+"""A host with a dot or a port, and a path."""
+
+
+def is_loopback(host: str) -> bool:
+    """Tells whether the host of a URL is certainly this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
+
+
+def url_meant_by(text: str) -> str | None:
+    """The URL that an address without a scheme means, see :func:`likely_scheme`; None for what may be a key."""
+    if _HOST.fullmatch(text) is None or shown_name(text) != text:
+        return None
+    try:
+        return f"{likely_scheme(text)}://{text}"
+    except ValueError:  # brackets around what is no IPv6 address
+        return None
+
+
+def likely_scheme(address: str) -> str:
+    """The scheme of an address that has none: http on this machine and at an IP address, https elsewhere.
+
+    Few IP addresses have a certificate. Plain http to another machine needs a permission of its own.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    host = urlsplit(f"//{address}").hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return "http" if is_loopback(host) else "https"
+    return "http"
+
+
+def with_scheme(text: str) -> str:
+    """The text with the scheme that it lacks; the text as it is where it has one, or where it may be a key."""
+    return text if "://" in text else url_meant_by(text.strip()) or text
+
+
+def url_on_host(base_url: str, path: str, query: str = "") -> str:
+    """The URL of a path on the host of the base URL, with the query of the base URL before the other one."""
+    address = urlsplit(base_url)
+    queries = "&".join(filter(None, (address.query, query)))
+    return urlunsplit((address.scheme, address.netloc, path, queries, ""))
+
+
+def without_query(url: str) -> str:
+    """The URL as a message may show it: without its query, which may hold a key."""
+    address = urlsplit(url)
+    return f"{address.scheme}://{address.netloc}{address.path}"
+
+
+# ---- presets ----
+# The presets: servers that a person can choose by name, each with what it has to be asked for.
+#
+# Made of two tables: the servers (:mod:`partstream.protocols.known_servers`) and what the folder of each protocol
+# says of them (:attr:`partstream.protocols.protocol.Protocol.spoken_at`). A server that no protocol of this version
+# speaks to is no preset. `partstream add` and the extension's *Add Models* offer the same list.
+
+
+class UnknownPresetError(CallerError):
+    """No preset has this name.
+
+    Attributes:
+        name: The name.
+        closest: The name that may be meant, or None.
+    """
+
+    def __init__(self, name: str, closest: str | None) -> None:
+        hint = f"; did you mean {closest}?" if closest else ""
+        super().__init__(f"there is no preset {shown_name(name)!r}{hint}")
+        self.name = name
+        self.closest = closest
+
+
+@dataclass(frozen=True, slots=True)
+class PresetRegion:
+    """A region of a server.
+
+    Attributes:
+        title: What a person reads.
+        base_url: The base URL there.
+    """
+
+    title: str
+    base_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A server that a person can choose by name.
+
+    Attributes:
+        name: What a person types to choose it.
+        title: What a person reads.
+        base_url: Its base URL; empty where everybody has another address.
+        key: Whether it wants a key.
+        address_example: What an address looks like that has to be asked for; empty where the base URL is known.
+        key_variables: The environment variables that usually hold its key.
+        keys_page: Where a person makes a key; empty where there is no such page.
+        regions: Its regions, if a person has to choose one.
+        is_local: Whether people run it themselves: it is worth a look whether it runs, and its address may be another.
+        lacks: What does not get through in the best protocol that it speaks, as a clause; empty where all does.
+    """
+
+    name: str
+    title: str
+    base_url: str
+    key: KeyRequirement
+    address_example: str = ""
+    key_variables: tuple[str, ...] = ()
+    keys_page: str = ""
+    regions: tuple[PresetRegion, ...] = ()
+    is_local: bool = False
+    lacks: str = ""
+
+    @property
+    def asks_address(self) -> bool:
+        """Whether a person has to say where it is."""
+        return not self.base_url
+
+
+ANOTHER_ADDRESS: Final = Preset(
+    "address", "Another server, by its address", "", KeyRequirement.OPTIONAL, "https://host.example/v1"
+)
+"""Any server of which a person has the address."""
+
+
+@cache
+def presets() -> tuple[Preset, ...]:
+    """All presets in the order in which they are offered: those of this machine first; the last is any address."""
+    known = ((server, spoken_at(server.name)) for server in KNOWN_SERVERS if server.is_offered)
+    made = (_preset(server, spoken[0][1]) for server, spoken in known if spoken)
+    return (*sorted(made, key=lambda preset: not preset.is_local), ANOTHER_ADDRESS)
+
+
+def preset_named(name: str) -> Preset:
+    """The preset that a name or a title means; case, blanks and punctuation do not matter.
+
+    Raises:
+        UnknownPresetError: None does.
+    """
+    wanted = _letters(name)
+    by_letters = {_letters(one.name): one for one in presets()}
+    found = by_letters.get(wanted)
+    if found is None and wanted:
+        titled = [one for one in presets() if wanted in _letters(one.title)]
+        found = titled[0] if len(titled) == 1 else None
+    if found is None:
+        raise UnknownPresetError(name, closest_name(name.lower(), [one.name for one in presets()]))
+    return found
+
+
+def _preset(server: KnownServer, best: ServerProtocol) -> Preset:
+    scheme = urlsplit(best.base_url).scheme
+    return Preset(
+        server.name,
+        server.title,
+        "" if server.address_example else best.base_url,
+        server.key,
+        server.address_example,
+        server.key_variables,
+        server.keys_page,
+        tuple(PresetRegion(region.title, best.at(f"{scheme}://{region.host}")) for region in server.regions),
+        server.is_local,
+        best.reason,
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.lower() if letter.isalnum())
