@@ -18,7 +18,7 @@ from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultP
 from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation
 from partstream.testing.served import endpoint_at
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

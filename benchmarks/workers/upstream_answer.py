@@ -24,7 +24,7 @@ from partstream.lm.outputs import StreamOptions
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import HTTPAnswer
 from partstream.upstreams.http_connection import AnswerBody

@@ -69,7 +69,6 @@ from partstream.lm.provider import (
 
 if TYPE_CHECKING:
     from partstream.answer_functions import UnknownKeywordError
-    from partstream.capturing.mode import CaptureMode
     from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
@@ -138,10 +137,9 @@ if TYPE_CHECKING:
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
+    from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
     from partstream.upstream.context import LogLevel
     from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
-    from partstream.upstreams.configuration import GatewayConfiguration
-    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
 
 __all__ = [
@@ -336,7 +334,7 @@ _LAZY = {
     "ViolationListener": "partstream.consumer.settings",
     "run_tool_loop": "partstream.consumer.tool_loop",
     "stream_tool_loop": "partstream.consumer.tool_loop",
-    "CaptureMode": "partstream.capturing.mode",
+    "CaptureMode": "partstream.upstream.configuration",
     "CheckMode": "partstream.lm.contract",
     "CodePlace": "partstream.lm.contract",
     "ContractChecker": "partstream.lm.contract",
@@ -385,11 +383,11 @@ _LAZY = {
     "CountSource": "partstream.tokens.families",
     "TokenCount": "partstream.tokens.families",
     "ConfigurationError": "partstream.settings.kinds",
-    "GatewayConfiguration": "partstream.upstreams.configuration",
+    "GatewayConfiguration": "partstream.upstream.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
-    "RetryPolicy": "partstream.upstreams.connection_settings",
+    "RetryPolicy": "partstream.upstream.configuration",
     "Secret": "partstream.upstream.endpoint",
-    "Timeouts": "partstream.upstreams.connection_settings",
+    "Timeouts": "partstream.upstream.configuration",
     "CredentialError": "partstream.upstream.endpoint",
     "CredentialSource": "partstream.upstream.endpoint",
     "ErrorMode": "partstream.lm.outputs",

@@ -21,8 +21,8 @@ from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.protocols.protocol import AUTO
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

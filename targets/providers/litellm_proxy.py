@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from servers.foreign import FOREIGN_SERVERS, environment_of
 from servers.processes import free_port, running
 
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from partstream.serving.observation import AnswerObservation
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
-from partstream.upstreams.configuration import fingerprint_of
+from partstream.upstream.configuration import fingerprint_of
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)

@@ -18,8 +18,8 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import LevelFilter, LogLevel
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import ask, respond, run
 

@@ -13,7 +13,7 @@ from partstream.configuration.places import Given
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
-from partstream.upstreams.connection_settings import Timeouts
+from partstream.upstream.configuration import Timeouts
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, run, server_of
 

@@ -9,7 +9,7 @@ from partstream.configuration.places import Given, Layer
 from partstream.configuration.resolution import Resolved, resolve
 from partstream.settings.kinds import ConfigurationError, UnknownSettingError
 from partstream.settings.row import SettingSource
-from partstream.upstreams.connection_settings import Timeouts
+from partstream.upstream.configuration import Timeouts
 
 PLACES = [place for place in SettingSource if place is not SettingSource.DEFAULT]
 URL = "https://api.example.com/v1"

@@ -12,8 +12,8 @@ from configuration.test_renewing import jwt
 from partstream.configuration.vercel import VercelOidc, login_file
 from partstream.protocols.protocol import KeyKind
 from partstream.testing.steps import document
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from upstreams.upstreams import run, server_of
 
 NOW = 10_000.0

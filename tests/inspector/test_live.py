@@ -18,7 +18,7 @@ from partstream.inspector.live_source import LiveSource
 from partstream.inspector.server import Ending
 from partstream.recorder.session import RecordingSession
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from listening import deliver, listening
 from models.lists import as_bytes
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 

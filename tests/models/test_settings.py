@@ -4,9 +4,8 @@ import pytest
 
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.models.limits import LimitPolicy, LimitSettings
-from partstream.models.settings import MODEL_LIST_ROWS, MODEL_ROWS
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import MODEL_LIST_ROWS, MODEL_ROWS, GatewayConfiguration
 
 
 def read_model_selection(settings):

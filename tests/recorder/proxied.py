@@ -13,7 +13,7 @@ from partstream.bundles.exchange import HowEnded
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 
 _SECONDS = re.compile(rb'("(?:created|created_at|completed_at)": ?)\d+')

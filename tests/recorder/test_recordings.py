@@ -13,7 +13,7 @@ from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
 from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from recorder.proxied import receive
 from testing.clients import body
 

@@ -15,8 +15,8 @@ from partstream.capturing.exchange_capture import KeptEnd, KeptHead, KeptRequest
 from partstream.capturing.last_answers import LastAnswers
 from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from upstreams.upstreams import Answer, ask, gateway_to, replay, respond, run, server_of
 
 KEY = "sk-planted-0123456789"

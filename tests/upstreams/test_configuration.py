@@ -4,9 +4,8 @@ import pytest
 
 from partstream.models.filters import ModelOverride
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"

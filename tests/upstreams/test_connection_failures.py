@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from partstream.codec.redaction import Redactor
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.client import make_client
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import TimeoutPhase
-from partstream.upstreams.connection_settings import Timeouts
+from partstream.upstream.configuration import Timeouts
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 
 LIMITS = Timeouts(connect=1, first_event=10, idle=5, total=100)

@@ -19,8 +19,8 @@ from partstream import CancellationTokenSource, Finish, LanguageModelError
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import FixedKey, Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList

@@ -9,8 +9,7 @@ from openresponses_schema import validate_request
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
 from partstream.conversation.preparation import RequestSettings, ToolImages
 from partstream.errors import TimeoutPhase, TruncatedStreamError, UpstreamTimeoutError
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import Timeouts
+from partstream.upstream.configuration import GatewayConfiguration, Timeouts
 from upstreams.upstreams import HELLO, LIMITS, ask, gateway_to, replay, run
 
 

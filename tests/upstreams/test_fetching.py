@@ -4,8 +4,8 @@ import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.testing.steps import End, EndKind, Head, Send, document
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from upstreams.upstreams import run, server_of

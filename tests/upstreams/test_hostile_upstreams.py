@@ -25,7 +25,7 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP

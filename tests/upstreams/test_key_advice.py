@@ -3,8 +3,8 @@
 import pytest
 
 from partstream.errors import UpstreamError, UpstreamHTTPError
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.key_advice import ANOTHER_KEY, NO_KEY, advise_on_key
 
 HOST = "https://h.example/v1"

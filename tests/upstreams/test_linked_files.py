@@ -14,8 +14,8 @@ from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
+from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import Timeouts
 from partstream.upstreams.linked_files import FetchLimits, LinkedFiles, is_public
 from upstreams.upstreams import ask, configuration, gateway_to, run
 

@@ -23,7 +23,7 @@ from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.testing.steps import Step, document
-from partstream.upstreams.connection_settings import RetryPolicy
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses

@@ -9,7 +9,7 @@ from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, RequestOptions
 from partstream.codec.json_codec import loads
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.test_messages_refusals import HELLO
 from upstreams.upstreams import HELLO as SAID

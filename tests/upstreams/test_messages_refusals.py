@@ -21,8 +21,8 @@ from partstream.protocols.anthropic_messages.models import AnthropicMessagesSett
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import open_ledger
+from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import fingerprint_of
 from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run

@@ -16,7 +16,7 @@ from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingFo
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import run

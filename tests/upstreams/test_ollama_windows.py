@@ -13,7 +13,7 @@ import pytest
 from models.lists import OLLAMA_SHOW, OLLAMA_TAGS
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import ask, run
 

@@ -30,8 +30,8 @@ from partstream.errors import (
 from partstream.lm.outputs import StreamOptions, ThinkingMode
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import (
     HELLO,

@@ -14,8 +14,8 @@ from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.capture import AnswerCapture
 from partstream.lm.outputs import Finish
 from partstream.testing import ReplayUpstream
+from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import capturing
-from partstream.upstreams.connection_settings import Timeouts
 from partstream.upstreams.recorded import recorded_outputs
 from upstreams.upstreams import Answer, ask, gateway_to, replay
 

@@ -32,8 +32,7 @@ from partstream.protocols.ollama.models import OllamaSettings
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.protocol import asked_protocols
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.settings import own_settings_of, upstream_rows
+from partstream.upstream.configuration import GatewayConfiguration, own_settings_of, upstream_rows
 
 URL = "http://127.0.0.1/v1"
 ALL = {

@@ -11,8 +11,8 @@ import pytest
 from partstream.codec.redaction import names_a_secret
 from partstream.conversation.preparation import RequestSettings
 from partstream.protocols.protocol import KeyKind
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret, redactor_of, secrets_in_url
-from partstream.upstreams.configuration import GatewayConfiguration
 
 KEY = "sk-planted"
 

@@ -10,9 +10,9 @@ import pytest
 
 from partstream.protocols.reader import TappedReader
 from partstream.testing.steps import Send, Step, document, event_stream
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.context import TRACE, LogLevel
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from upstreams.upstreams import ask, gateway_to, replay, run, server_of
 
 KEY = "sk-planted-0123456789"

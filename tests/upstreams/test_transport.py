@@ -31,8 +31,8 @@ from partstream.protocols.serve import WireRequest
 from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError

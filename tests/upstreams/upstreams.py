@@ -24,8 +24,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger import Ledger
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
 from partstream.upstreams.provider import GatewayProvider
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)

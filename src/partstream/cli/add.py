@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from partstream.cli.add_answers import KeySource, ServerAddress
     from partstream.configuration.adding import UserConfigurationFile
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
 
 __all__ = ["command"]

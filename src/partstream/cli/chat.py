@@ -21,12 +21,12 @@ from partstream.codec.system import CACHE
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import LogLevel
-from partstream.upstreams.connection_settings import Timeouts
 
 if TYPE_CHECKING:
     from partstream.cli.chat_partners import ChatPartner
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from partstream.capturing.last_answers import LastAnswers
-from partstream.capturing.mode import is_off_here
 from partstream.cli.program import program
+from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

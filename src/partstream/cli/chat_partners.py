@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import PartstreamError
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["ChatPartner", "OwnProvider", "Server"]
 

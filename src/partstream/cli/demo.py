@@ -39,7 +39,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
     from partstream.models.records import Fact
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 

@@ -21,7 +21,7 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 
@@ -75,7 +75,7 @@ def command(
     read it. If the recorder is killed, what came until then is in a file that ends with .partstream.part, which they
     read too.
     """
-    from partstream.upstreams.configuration import GatewayConfiguration  # noqa: PLC0415 - 0.2 s, after the options
+    from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415 - 0.2 s, after the options
 
     screen: RecordScreen = RecordJsonScreen() if as_json else RecordTextScreen()
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from partstream.capturing.door import CaptureSocket
 from partstream.capturing.last_answers import LastAnswers
-from partstream.capturing.mode import is_off_here
+from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

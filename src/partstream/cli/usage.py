@@ -163,7 +163,7 @@ def _upstreams_of(profile: str) -> frozenset[str]:
     """The identities under which answers of a profile's server were counted, in whatever protocol they came."""
     from partstream.cli.upstream_options import configuration_of  # noqa: PLC0415 - most calls need no settings
     from partstream.protocols.protocol import asked_protocols  # noqa: PLC0415
-    from partstream.upstreams.configuration import fingerprint_of  # noqa: PLC0415
+    from partstream.upstream.configuration import fingerprint_of  # noqa: PLC0415
 
     values = configuration_of(header_variables=(), profile=profile).resolved.values
     if "baseUrl" not in values:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.configuration.key_keeping import KeyPlace
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.endpoint import Secret
-    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = [
     "Addition",

@@ -10,7 +10,7 @@ from partstream.upstreams.key_advice import is_about_the_key, sends_key
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["AT_A_TERMINAL", "Advice", "explained"]
 

@@ -19,7 +19,7 @@ from partstream.upstreams.http_errors import WEB_PAGE_ADVICE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.wires import CandidateProtocol

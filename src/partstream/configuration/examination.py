@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
     from partstream.configuration.loading import Configuration
     from partstream.models.discovery import Fetch, FetchResponse
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
 
 __all__ = ["examine"]

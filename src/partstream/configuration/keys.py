@@ -14,7 +14,7 @@ from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
 from partstream.settings.kinds import shown_name
 from partstream.settings.row import shown_variable
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

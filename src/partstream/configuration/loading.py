@@ -23,8 +23,7 @@ from partstream.configuration.resolution import resolve
 from partstream.configuration.table import KEY_SETTINGS
 from partstream.settings.kinds import ConfigurationError, PlainHttpError
 from partstream.settings.row import SettingSource, secrets_in
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.settings import upstream_rows
+from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

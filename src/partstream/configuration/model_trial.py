@@ -13,7 +13,7 @@ from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.upstreams.connection_settings import RetryPolicy
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.models.filters import ModelSelection
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["MOST_TOKENS", "ask_model"]
 

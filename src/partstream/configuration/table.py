@@ -13,7 +13,7 @@ from partstream.configuration.key_settings import KEY_ROWS
 from partstream.protocols.protocol import ProtocolLoadError
 from partstream.settings.kinds import TEXT
 from partstream.settings.row import Dialog, Setting, SettingSource, by_name, secrets_in
-from partstream.upstreams.settings import upstream_rows
+from partstream.upstream.configuration import upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,8 @@ from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.configuration.renewing import FetchedKey, fetched_key, jwt_expiry
 from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.proxies import ConnectionSetupError

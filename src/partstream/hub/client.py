@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
     from partstream.models.discovery import FetchResponse
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 
 # ---- standing ----

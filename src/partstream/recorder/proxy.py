@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.asgi import Receive, Scope, Send
     from partstream.recorder.watching import Watch
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["LARGEST_BODY", "RecordingProxy"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import UpstreamConnectionError
     from partstream.recorder.forwarded_headers import HeaderFields
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["ForwardServer", "ServerReply"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.recorder.seen_answers import AnswerFacts
     from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["RecordingSession"]
 

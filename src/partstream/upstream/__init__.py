@@ -13,9 +13,8 @@ import partstream.codec.system
 
 if TYPE_CHECKING:
     from partstream.settings.kinds import ConfigurationError
+    from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
     from partstream.upstream.endpoint import Secret
-    from partstream.upstreams.configuration import GatewayConfiguration
-    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
 
 
@@ -23,11 +22,11 @@ __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "Ret
 
 _MODULES: Final = {
     "ConfigurationError": "partstream.settings.kinds",
-    "GatewayConfiguration": "partstream.upstreams.configuration",
+    "GatewayConfiguration": "partstream.upstream.configuration",
     "GatewayProvider": "partstream.upstreams.provider",
-    "RetryPolicy": "partstream.upstreams.connection_settings",
+    "RetryPolicy": "partstream.upstream.configuration",
     "Secret": "partstream.upstream.endpoint",
-    "Timeouts": "partstream.upstreams.connection_settings",
+    "Timeouts": "partstream.upstream.configuration",
 }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from partstream.codec.redaction import Redactor
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.proxies import Proxy
 
 __all__ = ["make_client", "make_transport", "redacted_log"]

@@ -11,7 +11,7 @@ from partstream.upstreams.proxies import find_proxy
 if TYPE_CHECKING:
     import httpx2
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.proxies import Proxy
 
 __all__ = ["Connections"]

@@ -10,7 +10,7 @@ from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from partstream.upstreams.connection_settings import Timeouts
+    from partstream.upstream.configuration import Timeouts
 
 __all__ = ["Deadlines", "LimitedWaits"]
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.codec.redaction import Redactor
     from partstream.errors import UpstreamConnectionError, UpstreamError
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.endpoint import CredentialSource, Secret
     from partstream.upstreams.captured import OpenExchange
-    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["HTTPAnswer", "OutboundHTTPRequest", "UpstreamHTTP"]
 

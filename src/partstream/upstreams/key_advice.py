@@ -11,7 +11,7 @@ from partstream.protocols.known_servers import server_at
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["ANOTHER_KEY", "NO_KEY", "advise_on_key", "is_about_the_key", "sends_key"]
 

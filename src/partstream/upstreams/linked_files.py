@@ -22,9 +22,9 @@ from partstream.errors import PartstreamError
 from partstream.lm.outputs import FileMode
 from partstream.lm.parts import DataPart
 from partstream.protocols.citations import linked_file
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
 from partstream.upstreams.client import make_client
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.proxies import find_proxy
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
     from partstream.models.discovery import Fetch
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["GENERAL_ADVICE", "NO_LIST_ADVICE", "advice_on_missing_list", "is_general", "says_path_is_missing"]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from partstream.models.filters import OfferedModel
     from partstream.models.records import ModelRecord, Pricing
     from partstream.tokens.accounting import TokenAccounting
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["ModelList", "list_refusal", "with_learned_limits"]
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from partstream.capturing.mode import CaptureMode
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import ErrorMode, error_text
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
+from partstream.upstream.configuration import CaptureMode
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
 from partstream.upstreams.answer_progress import ForwardingProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.tokens import Counters, TokenCount
     from partstream.tokens.ledger import Ledger
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["GatewayProvider"]
 

@@ -15,7 +15,7 @@ from partstream.errors import LanguageModelError, UnexpectedValueError, to_insta
 from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["ConnectionSetupError", "Proxy", "find_proxy"]
 

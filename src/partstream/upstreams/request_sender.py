@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.http import UpstreamHTTP
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens

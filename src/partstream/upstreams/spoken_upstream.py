@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
-from partstream.upstreams.configuration import fingerprint_of
+from partstream.upstream.configuration import fingerprint_of
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection import Detector
 from partstream.upstreams.detection.finding import advice_on_protocol
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.known_servers import KnownServer
     from partstream.tokens.ledger import Ledger
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
-    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+    from partstream.upstream.configuration import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import UpstreamRequest
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
     from partstream.upstreams.trace import AttemptTrace

@@ -16,7 +16,7 @@ from listening import listening
 from partstream import LanguageModelChatInformation
 from partstream.conversation.preparation import RequestSettings
 from partstream.loopback.connection import ServerConnection
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 
 __all__ = ["Served", "served"]

@@ -20,7 +20,7 @@ from partstream.serving.current_answer import UPSTREAM_HEADER
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstreams.provider import GatewayProvider
 from serving.asgi import ask, call
 from serving.wires import WIRES

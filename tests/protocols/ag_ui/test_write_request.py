@@ -17,7 +17,7 @@ from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstream.configuration import GatewayConfiguration
 from protocols.ag_ui.strict import check_request
 from protocols.answers import requests
 

@@ -15,8 +15,8 @@ from partstream.errors import UpstreamHTTPError
 from partstream.models.catalogue import read_catalogue
 from partstream.protocols.ai_gateway.models import model_lists
 from partstream.protocols.protocol import KeyKind
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import run
 

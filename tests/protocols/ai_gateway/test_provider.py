@@ -16,8 +16,8 @@ from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.protocol import KeyKind
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
+from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
 from protocols.ai_sdk.messages import call, check_calls, message
 from upstreams.test_requests import kept

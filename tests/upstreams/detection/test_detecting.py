@@ -17,8 +17,8 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing.steps import document
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection import Detected, Detector
 from partstream.upstreams.detection.memory import DetectionFile

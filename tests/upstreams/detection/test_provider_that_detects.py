@@ -19,9 +19,8 @@ from partstream.protocols.openresponses.write_request import OpenResponsesSettin
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.configuration import GatewayConfiguration, fingerprint_of
+from partstream.upstream.configuration import GatewayConfiguration, fingerprint_of, own_settings_of, upstream_rows
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.settings import own_settings_of, upstream_rows
 from questions import questions
 from upstreams.detection.test_detecting import ROUND
 from upstreams.upstreams import HELLO, LIMITS, MODEL, ask, run

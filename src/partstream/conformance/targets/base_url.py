@@ -12,9 +12,8 @@ from partstream.conformance.targets.target import RequestLimitError, TargetDescr
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret, is_loopback, without_query
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import RetryPolicy
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.provider_files import Stamp
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import HostedProvider
     from partstream.hub.client import HubStanding
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["hub_of", "join_hub", "standing_of"]
 

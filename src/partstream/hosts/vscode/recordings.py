@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from partstream.capturing.last_answers import LastAnswers
-from partstream.capturing.mode import is_off_here
 from partstream.capturing.next_answers import NextAnswers
 from partstream.hosts.vscode.threads import run_in_thread
+from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence

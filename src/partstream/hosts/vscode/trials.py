@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.models.filters import OfferedModel
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
     from partstream.upstreams.model_list import ModelList
 

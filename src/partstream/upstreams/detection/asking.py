@@ -24,7 +24,7 @@ from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.wires import CandidateProtocol
 

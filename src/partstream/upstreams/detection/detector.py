@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.detected import Detected
 

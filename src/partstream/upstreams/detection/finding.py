@@ -15,7 +15,7 @@ from partstream.upstreams.detection.wires import known_wires, probed_elsewhere, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
     from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.detected import Detected

@@ -15,7 +15,7 @@ from partstream.upstreams.missing_paths import NO_LIST_ADVICE, says_path_is_miss
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstreams.detection.detected import Detected
 
 __all__ = ["OpenUpstream", "open_upstream"]

@@ -1,0 +1,974 @@
+"""The configuration of a gateway provider: address, models, time limits, retries."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from partstream.codec.json_codec import is_json
+from partstream.codec.redaction import HiddenValues, NotPickled
+from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
+from partstream.conversation.turns import short_digest
+from partstream.lm.outputs import (
+    GATEWAY_CALL_ID_PREFIX,
+    CitationMode,
+    ErrorMode,
+    ExecutedCode,
+    FileMode,
+    StreamOptions,
+    ThinkingMode,
+    ThinkTags,
+)
+from partstream.models.filters import ModelOverride, ModelSelection
+from partstream.models.limits import LimitPolicy, LimitSettings
+from partstream.protocols.protocol import (
+    AUTO,
+    BUILT_IN_PROTOCOLS,
+    DEFAULT_PROTOCOL,
+    PROTOCOLS,
+    ProtocolLoadError,
+    UnknownProtocolError,
+    asked_protocols,
+    asking,
+)
+from partstream.settings.kinds import (
+    BODY,
+    BOOLEAN,
+    HEADERS,
+    HIDDEN,
+    SECONDS,
+    STRINGS,
+    TEXT,
+    Choice,
+    ConfigurationError,
+    Kind,
+    PlainHttpError,
+    UnknownSettingError,
+    ValueForm,
+    choice,
+    fits_header,
+    fraction,
+    http_url,
+    json_object,
+    shortened,
+    string,
+    strings,
+    text,
+    whole,
+)
+from partstream.settings.row import (
+    EVERYWHERE,
+    Contents,
+    Dialog,
+    Nesting,
+    Secrecy,
+    Setting,
+    SettingSource,
+    by_name,
+    check_fields,
+    hidden_url,
+    holder_of,
+    is_left_out,
+    secrets_held,
+    set_field,
+)
+from partstream.upstream.context import LogLevel
+from partstream.upstream.endpoint import Secret, is_loopback, with_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.protocols.protocol import OwnSettings
+    from partstream.upstream.endpoint import CredentialSource
+
+
+# ---- connection settings ----
+# The settings of the connection to an upstream: time limits, retries, proxy, fallback models.
+
+_FIRST_EVENT: Final = 300.0
+
+_TIMEOUT_ROWS: Final = (
+    Setting("connect", SECONDS, "For the connection, TLS included", 10),
+    Setting(
+        "firstEvent",
+        SECONDS,
+        "From sending the request to the first event; slow local models read a long prompt for minutes",
+        300,
+    ),
+    Setting("idle", SECONDS, "Between two reads, once events come; keep-alive comments count as reads", 120),
+    Setting("total", SECONDS, "For the whole answer", 3600),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """The time limits, in seconds; each counts by itself.
+
+    Attributes:
+        connect: For the connection, TLS included.
+        first_event: From sending the request to the first event; slow local models read a long prompt for minutes.
+        idle: Between two reads, once events come; keep-alive comments count as reads.
+        total: For the whole answer.
+
+    Raises:
+        ConfigurationError: A limit is not a number above 0.
+
+    Example:
+        >>> from partstream import Timeouts
+        >>> Timeouts(first_event=600).idle
+        120.0
+    """
+
+    connect: float = 10.0
+    first_event: float = _FIRST_EVENT
+    idle: float = 120.0
+    total: float = 3600.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TIMEOUT_ROWS)
+
+    @property
+    def while_loading(self) -> Timeouts:
+        """The limits for an upstream that may load a model first: to the first event, the default limit gives way to
+        that of the whole answer. A limit that a person set stays."""
+        return replace(self, first_event=self.total) if self.first_event == _FIRST_EVENT else self
+
+
+_RETRY_ROWS: Final = (
+    Setting("attempts", whole(), "How often a request is sent at the most", 3),
+    Setting("firstWait", SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5),
+    Setting("longestWait", SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When to send a request again; only ever before its first event.
+
+    Attributes:
+        attempts: How often to send it at the most.
+        first_wait: The most to wait before the second attempt, in seconds; doubled for each further one.
+        longest_wait: The most to wait at all, in seconds; an upstream that asks for more is not asked again.
+
+    Raises:
+        ConfigurationError: There are no attempts, or a wait is not a number above 0.
+
+    Example:
+        >>> from partstream import RetryPolicy
+        >>> RetryPolicy(attempts=1).longest_wait
+        30.0
+    """
+
+    attempts: int = 3
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _RETRY_ROWS)
+
+
+def _fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
+    fallbacks: dict[str, tuple[str, ...]] = {}
+    for model_id, given in json_object(value, where).items():
+        place = f"{where}.{model_id}"
+        if not isinstance(given, list | tuple) or not given:
+            raise ConfigurationError(place, shortened(given), "a list of models' ids")
+        others = strings(given, place)
+        if model_id in others or len(set(others)) != len(others):
+            raise ConfigurationError(place, shortened(given), "other models, each once")
+        fallbacks[model_id] = others
+    return fallbacks
+
+
+FALLBACKS: Final = Kind(
+    ValueForm.OBJECT,
+    _fallbacks,
+    {
+        "type": "object",
+        "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+    },
+)
+"""By a model's id, the ids of those that answer in its place."""
+
+CONNECTION_ROWS: Final = (
+    Setting(
+        "timeouts",
+        BODY,
+        "Limits of time, in seconds",
+        contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
+        is_bound=False,
+        dialog=Dialog("Limits of time"),
+    ),
+    Setting(
+        "retry",
+        BODY,
+        "How often a request is sent, and how many seconds lie between",
+        contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
+        is_bound=False,
+        dialog=Dialog("Retries"),
+    ),
+    Setting(
+        "proxy",
+        text(partial(http_url, example="http://proxy:8080")),
+        "The proxy to use; it is not used for what `NO_PROXY` names and for this machine",
+        otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
+        secrecy=Secrecy.URL,
+        places=EVERYWHERE | {SettingSource.EDITOR},
+        is_bound=False,
+        dialog=Dialog("Proxy"),
+    ),
+    Setting(
+        "proxyStrictSSL",
+        BOOLEAN,
+        "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
+        default=True,
+        sets="verify_certificates",
+        places=EVERYWHERE | {SettingSource.EDITOR},
+        is_bound=False,
+        dialog=Dialog("Strict certificates"),
+    ),
+)
+
+
+# ---- settings ----
+# The settings that say which models are offered, and what a person says of them.
+
+
+def _id(value: str, where: str) -> str:
+    if not value:
+        raise ConfigurationError(where, "nothing", "the model as the server names it")
+    return value
+
+
+MODEL_ROWS: Final = (
+    Setting("id", text(_id), "How the server calls the model", is_required=True),
+    Setting("name", TEXT, "What the model picker shows"),
+    Setting("family", TEXT, "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"),
+    Setting("version", TEXT, "The version"),
+    Setting("detail", TEXT, "What stands beside the name", otherwise="the name of the group"),
+    Setting("contextWindow", whole(), "The most tokens of prompt and answer together"),
+    Setting("maxInputTokens", whole(), "The most tokens of a prompt"),
+    Setting(
+        "maxOutputTokens",
+        whole(),
+        "The most tokens of an answer, sent with every request to this model",
+        otherwise="the general `maxOutputTokens`",
+    ),
+    Setting("imageInput", BOOLEAN, "Whether prompts may hold images"),
+    Setting("toolCalling", BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
+    Setting("reasoningEfforts", STRINGS, "The levels of reasoning that can be asked for, from the least"),
+)
+"""What a person says of one model; what is left out is as the server says it."""
+
+
+def _models(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ConfigurationError(where, type(value).__name__, "a list of models")
+    for number, model in enumerate(value):
+        if not isinstance(model, str | dict):
+            raise ConfigurationError(
+                f"{where}[{number}]", type(model).__name__, "a model's id, or an object with an id"
+            )
+    return value
+
+
+def _overrides(models: list[dict[str, Any]], where: str) -> dict[str, ModelOverride]:
+    overrides: dict[str, ModelOverride] = {}
+    for number, fields in enumerate(models):
+        model_id = fields.pop("id")
+        if model_id in overrides:
+            raise ConfigurationError(f"{where}[{number}].id", repr(model_id), "an id that no model before has")
+        overrides[model_id] = ModelOverride(**fields)
+    return overrides
+
+
+MODEL_LIST_ROWS: Final = (
+    Setting(
+        "models",
+        Kind(ValueForm.LIST, _models, {"type": "array"}),
+        "Models by id, or objects that say what the server does not say of them; they add to its list and hide nothing",
+        sets="selection.overrides",
+        contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
+        dialog=Dialog(
+            "Models",
+            snippet={
+                "label": "New model",
+                "description": "What you leave out comes from the server.",
+                "body": [{"id": "$1", "name": "$2", "toolCalling": "^${3|true,false|}"}],
+            },
+        ),
+    ),
+    Setting(
+        "allowModels",
+        STRINGS,
+        "Patterns of the models to offer: `*` is any text, `?` one character",
+        otherwise="all",
+        sets="selection.allow",
+        dialog=Dialog("Allowed models"),
+    ),
+    Setting(
+        "denyModels",
+        STRINGS,
+        "Patterns of the models not to offer; stronger than `allowModels`",
+        otherwise="none",
+        sets="selection.deny",
+        dialog=Dialog("Denied models"),
+    ),
+    Setting(
+        "hiddenModels",
+        STRINGS,
+        "Patterns of the models that programs can use and the picker does not show",
+        otherwise="none",
+        sets="selection.hidden",
+        dialog=Dialog("Hidden models"),
+    ),
+    Setting(
+        "defaultModel",
+        TEXT,
+        "The model that comes first, and is taken when nobody chooses",
+        sets="selection.default",
+        dialog=Dialog("Default model"),
+    ),
+    Setting(
+        "limitPolicy",
+        choice(LimitPolicy),
+        "How much of the context window is for the prompt",
+        "reserve-output",
+        sets="selection.limits.policy",
+        dialog=Dialog("Limit policy"),
+    ),
+    Setting(
+        "limitFraction",
+        fraction(),
+        "The part of the window that the policy `fraction` leaves for the prompt",
+        0.85,
+        sets="selection.limits.fraction",
+        dialog=Dialog("Limit fraction"),
+    ),
+    Setting(
+        "limitReasoning",
+        whole(0),
+        "Tokens that `reserve-output` leaves for reasoning beside the output limit, for servers that do not count "
+        "reasoning as output",
+        default=0,
+        sets="selection.limits.reasoning_tokens",
+        dialog=Dialog("Reasoning reserve"),
+    ),
+)
+"""What a person says of the list of models."""
+
+
+# ---- mode ----
+# Whether the last answers are kept in memory: the setting `capture`.
+
+_VARIABLE: Final = "PARTSTREAM_CAPTURE"
+"""The environment variable of the setting. It counts for providers without settings too."""
+
+
+class CaptureMode(Choice):
+    """What is kept of the last answers."""
+
+    MEMORY = "memory", "The last 20 answers, in at most 20 MB of memory; written nowhere until somebody asks"
+    OFF = "off", "Nothing, but for answers that somebody wants to be recorded"
+
+
+def is_off_here() -> bool:
+    """Whether the environment says that nothing is kept."""
+    return os.environ.get(_VARIABLE, "").strip().lower() == CaptureMode.OFF.value
+
+
+# ---- settings ----
+# The settings of one upstream: their rows in the order of the documentation, those of its protocol among them.
+
+
+def _url(value: str, where: str) -> str:
+    """A base URL; one without a scheme gets the likely one.
+
+    Raises:
+        ConfigurationError: It is none; the message shows no secret that may stand in it.
+    """
+    value = with_scheme(value)
+    expected = _expected("")
+    if "@" in value.partition("://")[2].partition("/")[0]:
+        raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
+    if "://" not in value:
+        raise ConfigurationError(where, "a text without http:// or https://", expected)
+    if any(map(str.isspace, value)):
+        raise ConfigurationError(where, "a URL with a space in it", _expected(hidden_url("".join(value.split()))))
+    try:
+        address = urlsplit(value)
+        usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError as error:  # a port that is not a number, a bracket that is not closed
+        raise ConfigurationError(where, f"no URL ({error})", expected) from error
+    if not usable or not value.isprintable():
+        raise ConfigurationError(where, repr(hidden_url(value)), expected)
+    return value
+
+
+def _expected(url: str) -> str:
+    """The base URL that is expected: the one that is meant, as far as a message may show it."""
+    return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
+
+
+def _check_key(key: str, where: str) -> None:
+    """Refuses a key that no header can hold; the message does not show it.
+
+    Raises:
+        ConfigurationError: It has line breaks, or characters beyond ASCII.
+    """
+    if not fits_header(key):
+        raise ConfigurationError(
+            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
+        )
+
+
+def _key(value: Any, where: str) -> Secret:
+    key = value.reveal() if isinstance(value, Secret) else string(value, where)
+    _check_key(key, where)
+    return value if isinstance(value, Secret) else Secret(key)
+
+
+def check_protocol(value: str, where: str) -> str:
+    """The name of a protocol that a server can be asked in, whatever it was called, or the word for finding it out.
+
+    Raises:
+        ConfigurationError: There is no such protocol, or it cannot be loaded.
+    """
+    if value == AUTO:
+        return value
+    try:
+        asking(value)
+    except KeyError:
+        names = (AUTO, *asked_protocols())
+        meant = UnknownProtocolError(value, names).meant
+        hint = f"; did you mean {meant!r}?" if meant in names else ""
+        expected = f"one of {', '.join(names)}{hint}"
+        raise ConfigurationError(where, shortened(value), expected) from None
+    except ProtocolLoadError as error:
+        raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
+    return PROTOCOLS[value].name
+
+
+def own_settings_of(protocol: str) -> OwnSettings | None:
+    """The settings of requests that only one protocol has a place for, or None where it has none."""
+    load = PROTOCOLS[protocol].own_settings
+    return None if load is None else load()
+
+
+def own_kinds(protocol: str) -> tuple[type[Any], ...]:
+    """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
+    names = asked_protocols() if protocol == AUTO else (protocol,)
+    return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
+
+
+def _request_fields(protocol: str) -> frozenset[str]:
+    """The fields of a body that hold the request in a protocol; in any that an unknown server is asked for in `auto`.
+
+    Those of a protocol that only its own hosts speak are refused once it is known: others may send such a field.
+    """
+    names = (protocol,) if protocol != AUTO else _asked_first()
+    found = (own_settings_of(name) for name in names if protocol != AUTO or asking(name).empty_request is not None)
+    return frozenset().union(*(own.request_fields for own in found if own is not None))
+
+
+def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
+    """Refuses fields of a body that would replace the request itself, and what JSON cannot represent: TOML has dates,
+    and numbers that are infinite.
+
+    Raises:
+        ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
+    """
+    held = _request_fields(protocol) if fields else frozenset()
+    for name, value in fields.items():
+        if name in held:
+            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+        if not is_json(value):
+            raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
+
+
+def _common_rows(protocol: str | None) -> tuple[Setting, ...]:
+    """The settings of requests that every protocol has a place for; what a body may hold, the protocol knows."""
+    if protocol is None:
+        return REQUEST_ROWS
+
+    def read(value: Any, where: str) -> dict[str, Any]:
+        fields = json_object(value, where)
+        check_extra_body(fields, protocol, where)
+        return fields
+
+    body = Kind(BODY.form, read, BODY.schema)
+    return tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
+
+
+def _own_rows(protocol: str) -> tuple[Setting, ...]:
+    own = own_settings_of(protocol)
+    rows = () if own is None else own.rows
+    return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
+
+
+def _asked_first() -> tuple[str, ...]:
+    """Our own protocols that a server can be asked in: what an editor offers."""
+    return tuple(name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_request is not None)
+
+
+_AUTO_SAYS: Final = "It is found out: by the host, else by empty requests, which cost nothing"
+
+_FIRST_ROWS: Final = (
+    Setting(
+        "baseUrl",
+        text(_url),
+        "Where the server is, such as `https://api.example.com/v1`",
+        secrecy=Secrecy.URL,
+        option="--base-url",
+        metavar="URL",
+        dialog=Dialog("Base URL", is_asked=True, is_required=True),
+    ),
+    Setting(
+        "protocol",
+        text(
+            check_protocol,
+            enum=[AUTO, *_asked_first()],
+            enumItemLabels=["Automatic", *(PROTOCOLS[name].shown_title for name in _asked_first())],
+            enumDescriptions=[_AUTO_SAYS, *(PROTOCOLS[name].says for name in _asked_first())],
+        ),
+        "What the server speaks",
+        AUTO,
+        option="--protocol",
+        metavar="NAME",
+        dialog=Dialog("Protocol", is_asked=True),
+    ),
+    Setting(
+        "apiKey",
+        Kind(ValueForm.TEXT, _key, {"type": "string", "secret": True}),
+        "The key itself; VS Code keeps that of a group in its secret storage",
+        secrecy=Secrecy.WHOLE,
+        places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
+        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server asks for none."),
+    ),
+    Setting(
+        "headers",
+        HEADERS,
+        "Further headers of every request, by name",
+        secrecy=Secrecy.HEADERS,
+        dialog=Dialog("Headers"),
+    ),
+    Setting(
+        "allowInsecureHttp",
+        BOOLEAN,
+        "Whether the base URL may be plain `http` to another machine: anyone on the way can read keys and prompts",
+        default=False,
+        option="--allow-insecure-http",
+        dialog=Dialog("Allow insecure HTTP"),
+    ),
+    Setting(
+        "discover",
+        BOOLEAN,
+        "Whether the server is asked for its models; `false` offers only those of `models`",
+        otherwise="`true`; `false` where `models` names some and the protocol has no list",
+        dialog=Dialog("Discover models"),
+    ),
+)
+
+_FALLBACK_ROW: Final = Setting(
+    "fallbacks",
+    FALLBACKS,
+    "By a model's id, a list of the models to ask when it cannot answer",
+    dialog=Dialog("Fallback models"),
+)
+
+_PREFIX: Final = re.compile(r"[A-Za-z0-9_-]{0,32}")
+
+
+def _prefix(value: str, where: str) -> str:
+    if not _PREFIX.fullmatch(value):
+        raise ConfigurationError(where, shortened(value), "at most 32 letters, digits, hyphens and underscores")
+    return value
+
+
+_ANSWER_ROWS: Final = (
+    Setting(
+        "thinking",
+        choice(ThinkingMode),
+        "How the model's thinking is shown",
+        "part",
+        sets="stream.thinking",
+        is_bound=False,
+        option="--thinking",
+        dialog=Dialog("Thinking"),
+    ),
+    Setting(
+        "thinkTags",
+        choice(ThinkTags),
+        "Where the text of an answer holds thinking, if the server has no field for it",
+        "tags",
+        sets="stream.think_tags",
+        is_bound=False,
+        dialog=Dialog("Thinking in tags"),
+    ),
+    Setting(
+        "executedCode",
+        choice(ExecutedCode),
+        "How code is shown that the server has run to answer, with what came out of it",
+        "text",
+        sets="stream.executed_code",
+        is_bound=False,
+        dialog=Dialog("Code that the server has run"),
+    ),
+    Setting(
+        "citations",
+        choice(CitationMode),
+        "How the sources that the model cites are shown",
+        "inline",
+        sets="stream.citations",
+        is_bound=False,
+        option="--citations",
+        dialog=Dialog("Citations"),
+    ),
+    Setting(
+        "files",
+        choice(FileMode),
+        "What becomes of a file of the answer of which the server gives only the address; none is fetched from this "
+        "machine or its network unless the server itself is there, and nothing of the server's key goes along",
+        "link",
+        sets="stream.files",
+        is_bound=False,
+        option="--files",
+        dialog=Dialog("Files by address"),
+    ),
+    Setting(
+        "maxOutputTokens",
+        whole(),
+        "The most tokens of an answer, sent with every request; `models` may say another number for a model",
+        otherwise="what the server allows",
+        is_bound=False,
+        option="--max-output-tokens",
+        metavar="TOKENS",
+        dialog=Dialog("Longest answer"),
+    ),
+    Setting(
+        "callIdPrefix",
+        text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
+        "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
+        "empty",
+        GATEWAY_CALL_ID_PREFIX,
+        sets="stream.call_id_prefix",
+        is_bound=False,
+        may_be_empty=True,
+        option="--call-id-prefix",
+        metavar="TEXT",
+        dialog=Dialog("Prefix of call ids"),
+    ),
+    Setting(
+        "errors",
+        choice(ErrorMode),
+        "What becomes of an error that ends an answer",
+        "reject",
+        is_bound=False,
+        option="--errors",
+        dialog=Dialog("Errors"),
+    ),
+    Setting(
+        "logLevel",
+        choice(LogLevel),
+        "The least severe messages that are logged",
+        otherwise="`info` in VS Code, `warning` in a terminal",
+        is_bound=False,
+        option="--log-level",
+        dialog=Dialog(
+            "Log level", hint="The output channel has a level of its own: see the command Developer: Set Log Level."
+        ),
+    ),
+)
+"""What a person wants of answers, whatever server gives them."""
+
+_REQUEST: Final = Setting("request", BODY, "How requests are written", dialog=Dialog("Requests"))
+_MODEL_REQUESTS: Final = Setting(
+    "modelRequests",
+    BODY,
+    "The same for single models, by id, in the place of `request`",
+    dialog=Dialog("Requests of single models"),
+)
+
+_LAST_ROWS: Final = (
+    Setting(
+        "ledger",
+        BOOLEAN,
+        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        default=True,
+        is_bound=False,
+        dialog=Dialog("Token ledger"),
+    ),
+    Setting(
+        "capture",
+        choice(CaptureMode),
+        "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
+        "memory",
+        is_bound=False,
+        option="--capture",
+        dialog=Dialog("Last answers"),
+    ),
+)
+
+
+@cache
+def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
+    """All settings of an upstream, by name and in the order of the documentation.
+
+    Args:
+        protocol: What the upstream speaks; `auto` or None for the settings of all protocols of this package.
+
+    Raises:
+        KeyError: There is no such protocol.
+        ProtocolLoadError: It cannot be loaded.
+    """
+    owners = BUILT_IN_PROTOCOLS if protocol in {None, AUTO} else (protocol,)
+    rows = (*_common_rows(protocol), *(row for owner in owners for row in _own_rows(owner)))
+    others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
+    elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
+    request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
+    by_model = replace(request, nesting=Nesting.BY_NAME)
+    return by_name(
+        (
+            *_FIRST_ROWS,
+            *MODEL_LIST_ROWS,
+            _FALLBACK_ROW,
+            replace(_REQUEST, contents=request),
+            replace(_MODEL_REQUESTS, contents=by_model),
+            *_ANSWER_ROWS,
+            *CONNECTION_ROWS,
+            *_LAST_ROWS,
+        )
+    )
+
+
+# ---- configuration ----
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfiguration(NotPickled):
+    """One upstream.
+
+    Attributes:
+        base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
+        models: The models to offer as they are; empty for those of `selection` and of the upstream.
+        protocol: A name of :func:`partstream.protocols.protocol.asked_protocols`, or
+            :data:`partstream.protocols.protocol.AUTO` for the one that is found out, see :meth:`spoken`.
+        api_key: Sent as the protocol says, mostly as a bearer token; or None.
+        credentials: Where the key comes from when it is not `api_key`, or None.
+        key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
+        headers: Sent with every request; they win over our own.
+        stream: How answers are rendered.
+        timeouts: How long to wait.
+        retry: When to send again.
+        request: How requests are written.
+        model_requests: The same for single models, by id, in the place of `request`.
+        max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
+            `selection` says another number; None for what the server allows.
+        fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
+        errors: What becomes of an error that ends an answer.
+        log_level: The least severe messages that are logged of this upstream; None for what the log says by itself.
+        allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
+            on the way.
+        proxy: The proxy to go through, or None for that of the environment.
+        verify_certificates: Whether the upstream has to prove who it is.
+        ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
+        capture: Whether the last answers are kept in memory.
+        selection: Which of the upstream's models are offered, and what a person says of them.
+        discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
+        cache_folder: Where its list, and what it was found to speak, outlive the process, or None.
+        protocol_folder: The same for what it was found to speak alone; None for `cache_folder`.
+        warnings: What stands in its settings and has no effect, in sentences; the list of its models shows them.
+
+    Raises:
+        ConfigurationError: A value is of no use, or two contradict each other; the message shows no secret.
+
+    Example:
+        >>> from partstream import GatewayConfiguration, Secret, Timeouts
+        >>> configuration = GatewayConfiguration(
+        ...     "https://api.example.com/v1", api_key=Secret("sk-1"), timeouts=Timeouts(first_event=600)
+        ... )
+        >>> configuration.timeouts.first_event
+        600
+    """
+
+    base_url: str = field(repr=False)  # its query may hold a key
+    models: tuple[LanguageModelChatInformation, ...] = ()
+    protocol: str = AUTO
+    api_key: Secret | None = None
+    credentials: CredentialSource | None = field(default=None, repr=False)
+    key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    stream: StreamOptions = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)  # noqa: RUF009 - immutable
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    request: RequestSettings = field(default_factory=RequestSettings)
+    model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
+    max_output_tokens: int | None = None
+    fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    errors: ErrorMode = ErrorMode.REJECT
+    log_level: LogLevel | None = None
+    allow_insecure_http: bool = False
+    proxy: str | None = field(default=None, repr=False)  # it may hold a password
+    verify_certificates: bool = True
+    ledger: bool = True
+    capture: CaptureMode = CaptureMode.MEMORY
+    selection: ModelSelection = field(default_factory=ModelSelection)
+    discover: bool | None = None
+    cache_folder: Path | None = None
+    protocol_folder: Path | None = None
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "protocol", check_protocol(self.protocol, "protocol"))
+        check_fields(self, upstream_rows(self.protocol).values())
+        object.__setattr__(self, "base_url", with_scheme(self.base_url))
+        address = urlsplit(self.base_url)
+        if address.scheme == "http" and not self.allow_insecure_http and not is_loopback(address.hostname or ""):
+            raise PlainHttpError("baseUrl", address.netloc, has_key=self.has_key or bool(self.headers))
+        object.__setattr__(self, "headers", HiddenValues(self.headers))
+        by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
+        for where, request in {"request": self.request, **by_model}.items():
+            _check_own(request, self.protocol, where)
+            check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
+
+    @classmethod
+    def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:
+        """Reads the settings of an upstream from JSON, by the names that they have in a VS Code group.
+
+        Raises:
+            ConfigurationError: A setting is missing, unknown or of no use; the message shows no secret.
+        """
+        known = upstream_rows()
+        given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
+        protocol = check_protocol(given.get("protocol", AUTO), "protocol")
+        rows = upstream_rows(protocol)
+        unknown = next((name for name in given if name not in rows), None)
+        if unknown is not None:
+            raise UnknownSettingError(unknown, unknown, "the configuration", rows, holder_of(unknown, rows.values()))
+        return cls.from_values({name: rows[name].read(value, name) for name, value in given.items()})
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> GatewayConfiguration:
+        """Makes the configuration from settings that their rows have read.
+
+        Args:
+            values: By the names of :func:`partstream.upstream.configuration.upstream_rows`.
+
+        Raises:
+            ConfigurationError: There is no base URL, or two settings contradict each other.
+        """
+        if "baseUrl" not in values:
+            raise ConfigurationError("baseUrl", "nothing", "the URL of the server")
+        protocol = values.get("protocol", AUTO)
+        rows = upstream_rows(protocol)
+        fields: dict[str, Any] = {}
+        for name, value in values.items():
+            set_field(fields, rows[name].path, value)
+        selection = fields.pop("selection", {})
+        limits = LimitSettings(**selection.pop("limits", {}))
+        request = _changed(RequestSettings(), fields.pop("request", {}), protocol)
+        by_model = {
+            name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
+        }
+        return cls(
+            stream=StreamOptions(**{"call_id_prefix": GATEWAY_CALL_ID_PREFIX, **fields.pop("stream", {})}),
+            selection=ModelSelection(limits=limits, **selection),
+            request=request,
+            model_requests=by_model,
+            **fields,
+        )
+
+    def spoken(self, protocol: str, base_url: str) -> GatewayConfiguration:
+        """The same upstream in a protocol that was found out.
+
+        Args:
+            protocol: The name of the protocol; of the settings of protocols, its own alone remain.
+            base_url: Where its paths begin, on the host of :attr:`base_url`.
+
+        Raises:
+            ConfigurationError: A setting is of no use in this protocol.
+        """
+        by_model = {model_id: _spoken(request, protocol) for model_id, request in self.model_requests.items()}
+        request = _spoken(self.request, protocol)
+        return replace(self, protocol=protocol, base_url=base_url, request=request, model_requests=by_model)
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether the protocol is found out rather than set."""
+        return self.protocol == AUTO
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of the upstream: a digest, of which nobody learns the address.
+
+        It is the same before and after its protocol is found out, and the one of earlier versions, in which a protocol
+        that nobody had set was the default one.
+        """
+        return fingerprint_of(DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL without its possible secrets."""
+        return hidden_url(self.base_url)
+
+    @property
+    def secrets(self) -> set[str]:
+        """Every text in the settings that may be a secret, except for the key."""
+        return secrets_held(upstream_rows(self.protocol).values(), self)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is configured, from any place."""
+        return self.api_key is not None or self.credentials is not None
+
+    @property
+    def discovers(self) -> bool:
+        """Whether the upstream is asked for its models: unless a person says otherwise, or names what no list has."""
+        if self.discover is not None:
+            return self.discover
+        return not self.selection.overrides or self.is_detected or asking(self.protocol).lists_models
+
+    def request_settings(self, model_id: str) -> RequestSettings:
+        """How requests to a model are written."""
+        settings = self.model_requests.get(model_id, self.request)
+        said = self.selection.overrides.get(model_id)
+        most = said.max_output_tokens if said is not None and said.max_output_tokens else self.max_output_tokens
+        return settings if most is None else replace(settings, max_output_tokens=most)
+
+
+def fingerprint_of(protocol: str, base_url: str) -> str:
+    """The identity of the upstream that speaks a protocol below a base URL."""
+    return short_digest(f"{protocol} {base_url.rstrip('/')}")
+
+
+def _check_own(request: RequestSettings, protocol: str, where: str) -> None:
+    """Refuses settings that only other protocols have a place for."""
+    if request.own is None or (protocol == AUTO and isinstance(request.own, OwnFields)):
+        return
+    kinds = own_kinds(protocol)
+    if not isinstance(request.own, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds) or "none"
+        got = f"{type(request.own).__name__}, which this protocol has no place for"
+        raise ConfigurationError(f"{where}.own", got, expected)
+
+
+def _changed(base: RequestSettings, fields: Mapping[str, Any], protocol: str) -> RequestSettings:
+    """Makes settings of the given fields; those of the protocol stand in a dictionary of their own."""
+    changes = dict(fields)
+    if "own" in changes and protocol == AUTO:
+        changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})
+    elif "own" in changes:
+        (kind,) = own_kinds(protocol)
+        changes["own"] = replace(base.own_settings(kind), **changes["own"])
+    return replace(base, **changes)
+
+
+def _spoken(request: RequestSettings, protocol: str) -> RequestSettings:
+    own = None if request.own is None else next((request.own_settings(kind) for kind in own_kinds(protocol)), None)
+    return replace(request, own=own)
