@@ -6,9 +6,8 @@ from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelC
 from partstream.models.catalogue import read_catalogue
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
-from partstream.models.known_capabilities import known_capabilities, stated_capabilities
 from partstream.models.limits import LimitSettings
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities, stated_capabilities
 
 CATALOGUE = read_catalogue(ANTHROPIC)
 RECORDS = {model_id: entry.record for model_id, entry in CATALOGUE.entries.items()}

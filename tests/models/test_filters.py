@@ -11,7 +11,7 @@ from partstream.models.filters import (
     matches,
     offered_models,
 )
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Source
 
 IDS = ["openai/gpt-4o", "openai/gpt-5.2", "anthropic/claude-sonnet-4.5", "deepseek/deepseek-r1:free"]
 RECORDS = [ModelRecord(model_id) for model_id in IDS]

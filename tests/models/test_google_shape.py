@@ -7,9 +7,8 @@ from models.test_discovery import discovering
 from partstream.models.catalogue import read_catalogue
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
-from partstream.models.known_capabilities import known_capabilities
 from partstream.models.limits import LimitSettings
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities
 from upstreams.upstreams import run
 
 CATALOGUE = read_catalogue(GEMINI)

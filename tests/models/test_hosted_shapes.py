@@ -13,8 +13,8 @@ from partstream.models.details import read_detail
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
 from partstream.models.limits import LimitSettings
-from partstream.models.records import Fact, ModelRecord, Source
 from partstream.models.shape import DetailKind
+from partstream.upstream.model_facts import Fact, ModelRecord, Source
 
 COPILOT = {
     "data": [

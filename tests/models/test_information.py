@@ -9,7 +9,7 @@ from partstream.models.endpoints import read_endpoints
 from partstream.models.filters import ModelOverride, ModelSelection, offered_models
 from partstream.models.information import information_of, summary_of
 from partstream.models.limits import LimitPolicy, LimitSettings
-from partstream.models.records import merged
+from partstream.upstream.model_facts import merged
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 

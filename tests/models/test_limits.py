@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.models.limits import LimitPolicy, LimitSettings, limits_of
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Source
 
 RESERVE, WINDOW, FRACTION = LimitPolicy
 

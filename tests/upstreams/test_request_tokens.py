@@ -10,10 +10,10 @@ from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import loads
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
-from partstream.models.records import Pricing
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile
+from partstream.upstream.model_facts import Pricing
 from partstream.upstreams.request_tokens import RequestTokens
 from upstreams.upstreams import MODEL
 

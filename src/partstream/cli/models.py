@@ -28,8 +28,8 @@ from partstream.errors import LanguageModelError, PartstreamError
 from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of
-from partstream.models.records import Source
 from partstream.provider_files import default_name
+from partstream.upstream.model_facts import Source
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
-    from partstream.models.records import Fact
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.model_facts import Fact
 
 __all__ = ["command"]
 

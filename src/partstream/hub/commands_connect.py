@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.hub.clients import Client, FileSettings, Settings
-    from partstream.models.records import ModelRecord
     from partstream.serving.access_token import AccessToken
     from partstream.upstream.endpoint import Secret
+    from partstream.upstream.model_facts import ModelRecord
 
 
 _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.preparation import ContextEdit, ThinkingForm
-from partstream.models.records import Fact
 from partstream.models.shape import Shape
+from partstream.upstream.model_facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.fields import Fields
+    from partstream.upstream.model_facts import Fields
 
 __all__ = ["ANTHROPIC_SHAPE"]
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.fields import Fields, Problem
-from partstream.models.records import ModelRecord, Source, merged
 from partstream.models.shapes import SHAPES, shape_of
+from partstream.upstream.model_facts import Fields, ModelRecord, Problem, Source, merged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
 from partstream.models.details import RUNNING_PATHS, detail_request, read_detail
-from partstream.models.records import merged
 from partstream.models.running import read_running, with_running_window
+from partstream.upstream.model_facts import merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.models.catalogue import Catalogue
     from partstream.models.kept_answers import CachedAnswer
-    from partstream.models.records import Fact, ModelRecord
+    from partstream.upstream.model_facts import Fact, ModelRecord
 
 __all__ = [
     "MODELS_PATH",

@@ -14,8 +14,7 @@ from partstream.models.shape import DetailKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.models.fields import Problem
-    from partstream.models.records import ModelRecord
+    from partstream.upstream.model_facts import ModelRecord, Problem
 
 __all__ = ["RUNNING_PATHS", "DetailRequest", "detail_request", "read_detail"]
 

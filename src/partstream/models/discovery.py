@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from partstream.models.composition import Composition, FactRequest
     from partstream.models.disk_cache import DiskCache
-    from partstream.models.records import ModelRecord
+    from partstream.upstream.model_facts import ModelRecord
 
 __all__ = ["DiscoverySettings", "Fetch", "FetchResponse", "ModelDiscovery"]
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.fields import Fields, Problem
-from partstream.models.records import Fact, ModelRecord, Source
 from partstream.models.shape import modality_facts, parameter_facts
+from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

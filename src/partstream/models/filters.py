@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
 from partstream.models.limits import LimitSettings
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.models.records import Fact, Source
 from partstream.models.shape import EFFORTS, Shape, has_any
+from partstream.upstream.model_facts import Fact, Source
 
 if TYPE_CHECKING:
-    from partstream.models.fields import Fields
+    from partstream.upstream.model_facts import Fields
 
 __all__ = ["GOOGLE_SHAPE"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.models.prices import XAI_PRICE_NAMES, dollars_per_million, xai_prices
-from partstream.models.records import Fact
 from partstream.models.shape import (
     Shape,
     answers_with_text,
@@ -16,12 +15,12 @@ from partstream.models.shape import (
     modality_facts,
     owner_of,
 )
+from partstream.upstream.model_facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.models.fields import Fields
-    from partstream.models.records import Pricing
+    from partstream.upstream.model_facts import Fields, Pricing
 
 __all__ = ["HOSTED_SHAPES"]
 

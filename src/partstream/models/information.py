@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.models.identity import parse_identity
 from partstream.models.limits import limits_of
-from partstream.models.records import Fact, Source
+from partstream.upstream.model_facts import Fact, Source
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings, ModelLimits
-    from partstream.models.records import ModelRecord, Pricing
+    from partstream.upstream.model_facts import ModelRecord, Pricing
 
 __all__ = ["capabilities_of", "information_of", "summary_of"]
 

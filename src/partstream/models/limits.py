@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.models.records import Fact, Source
 from partstream.settings.kinds import Choice
+from partstream.upstream.model_facts import Fact, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.models.records import ModelRecord
+    from partstream.upstream.model_facts import ModelRecord
 
 __all__ = ["LimitPolicy", "LimitSettings", "ModelLimits", "limits_of"]
 

@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.fields import Fields, Problem
-from partstream.models.records import Fact, ModelRecord, Source
 from partstream.models.shape import DetailKind, Shape, answers_with_text, modality_facts
+from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source
 
 __all__ = ["LOCAL_SHAPES", "read_props"]
 

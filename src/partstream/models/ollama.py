@@ -6,8 +6,7 @@ import re
 from typing import Any, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.fields import Fields, Problem
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source
 
 __all__ = ["is_language", "read_entry", "read_show"]
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import MOST_DOLLARS
-from partstream.models.records import Fact, Pricing
+from partstream.upstream.model_facts import Fact, Pricing
 
 if TYPE_CHECKING:
-    from partstream.models.fields import Fields
+    from partstream.upstream.model_facts import Fields
 
 __all__ = ["XAI_PRICE_NAMES", "dollars_per_million", "dollars_per_token", "per_token_with_tiers", "xai_prices"]
 

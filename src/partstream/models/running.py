@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.models.fields import Fields, Problem
-from partstream.models.records import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

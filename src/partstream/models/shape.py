@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.models.records import Fact, ModelRecord
+from partstream.upstream.model_facts import Fact, ModelRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.models.fields import Fields
+    from partstream.upstream.model_facts import Fields
 
 __all__ = [
     "EFFORTS",

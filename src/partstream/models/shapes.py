@@ -13,7 +13,6 @@ from partstream.models.hosted_shapes import HOSTED_SHAPES
 from partstream.models.local_shapes import LOCAL_SHAPES
 from partstream.models.ollama import is_language, read_entry
 from partstream.models.prices import dollars_per_token, per_token_with_tiers
-from partstream.models.records import Fact
 from partstream.models.shape import (
     DetailKind,
     Shape,
@@ -26,9 +25,10 @@ from partstream.models.shape import (
     owner_of,
     parameter_facts,
 )
+from partstream.upstream.model_facts import Fact
 
 if TYPE_CHECKING:
-    from partstream.models.fields import Fields
+    from partstream.upstream.model_facts import Fields
 
 __all__ = ["SHAPES", "shape_of"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import Usage
-    from partstream.models.records import Pricing
+    from partstream.upstream.model_facts import Pricing
 
 __all__ = ["cost_of"]
 

@@ -18,9 +18,8 @@ from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
-from partstream.models.known_capabilities import known_capabilities, stated_capabilities
-from partstream.models.records import Fact, Source
 from partstream.protocols.protocol import WindowSource, asking
+from partstream.upstream.model_facts import Fact, Source, known_capabilities, stated_capabilities
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel
-    from partstream.models.records import ModelRecord, Pricing
     from partstream.tokens.accounting import TokenAccounting
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.model_facts import ModelRecord, Pricing
 
 __all__ = ["ModelList", "list_refusal", "with_learned_limits"]
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import DataPart, Usage
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.models.records import Pricing
     from partstream.protocols.errors import Overflow
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import RequestEstimate, TokenAccounting
+    from partstream.upstream.model_facts import Pricing
 
 __all__ = ["NEARLY_FULL", "RequestTokens"]
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.models.records import Pricing
     from partstream.protocols.errors import Errors
     from partstream.protocols.known_servers import KnownServer
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.model_facts import Pricing
     from partstream.upstreams.detection import Detected
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
