@@ -5,8 +5,8 @@ import pytest
 from models.lists import ENDPOINTS, VERCEL
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import read_catalogue
-from partstream.models.endpoints import endpoints_path, read_endpoints
 from partstream.upstream.model_facts import ModelRecord, Source, merged
+from partstream.upstream.model_shapes import endpoints_path, read_endpoints
 
 MODEL = "anthropic/claude-sonnet-4.5"
 

@@ -9,12 +9,11 @@ from models.lists import OPENAI
 from models.test_composition import composed
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import read_catalogue
-from partstream.models.details import read_detail
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
 from partstream.models.limits import LimitSettings
-from partstream.models.shape import DetailKind
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
+from partstream.upstream.model_shapes import DetailKind, read_detail
 
 COPILOT = {
     "data": [

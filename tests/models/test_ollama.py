@@ -3,8 +3,7 @@ import pytest
 from models.lists import OLLAMA_SHOW
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import read_catalogue
-from partstream.models.ollama import read_show
-from partstream.models.running import read_running, with_running_window
+from partstream.upstream.model_shapes import read_running, read_show, with_running_window
 
 
 def test_a_model_says_its_window_and_what_it_can_do():

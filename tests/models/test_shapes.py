@@ -7,8 +7,8 @@ import pytest
 
 from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
 from partstream.models.catalogue import read_catalogue
-from partstream.models.shape import DetailKind
 from partstream.upstream.model_facts import ModelRecord, Source
+from partstream.upstream.model_shapes import DetailKind
 
 UNKNOWN = {
     **dict.fromkeys(["context_window", "max_input_tokens", "max_output_tokens"]),

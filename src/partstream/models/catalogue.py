@@ -1,6 +1,6 @@
 """Reads a server's list of models into records: keeps language models, and notes entries that cannot be read.
 
-Knows how lists are wrapped and which entries are usable; :mod:`partstream.models.shapes` reads the entries.
+Knows how lists are wrapped and which entries are usable; :mod:`partstream.upstream.model_shapes` reads the entries.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.shapes import SHAPES, shape_of
 from partstream.upstream.model_facts import Fields, ModelRecord, Problem, Source, merged
+from partstream.upstream.model_shapes import SHAPES, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.shape import DetailKind, Shape
+    from partstream.upstream.model_shapes import DetailKind, Shape
 
 __all__ = ["Catalogue", "CatalogueEntry", "read_catalogue", "with_further_list", "with_native_list"]
 

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
-from partstream.models.details import RUNNING_PATHS, detail_request, read_detail
-from partstream.models.running import read_running, with_running_window
 from partstream.upstream.model_facts import merged
+from partstream.upstream.model_shapes import (
+    RUNNING_PATHS,
+    detail_request,
+    read_detail,
+    read_running,
+    with_running_window,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
