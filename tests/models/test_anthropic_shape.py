@@ -3,10 +3,10 @@
 from models.lists import ANTHROPIC
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.models.catalogue import read_catalogue
 from partstream.models.filters import ModelSelection, offered_models
 from partstream.models.information import information_of
 from partstream.models.limits import LimitSettings
+from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities, stated_capabilities
 
 CATALOGUE = read_catalogue(ANTHROPIC)

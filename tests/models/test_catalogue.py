@@ -15,7 +15,7 @@ from models.lists import (
     VLLM,
 )
 from partstream.errors import UpstreamProtocolError
-from partstream.models.catalogue import read_catalogue, with_native_list
+from partstream.upstream.discovery import read_catalogue, with_native_list
 
 KEPT = {
     "OpenAI": (OPENAI, {"bare"}, ["gpt-4o", "gpt-5.2"], set()),

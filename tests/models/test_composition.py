@@ -4,8 +4,7 @@ import pytest
 
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
-from partstream.models.composition import compose, list_question
-from partstream.models.kept_answers import CachedAnswer
+from partstream.upstream.discovery import CachedAnswer, compose, list_question
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 

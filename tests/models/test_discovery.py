@@ -23,8 +23,7 @@ from models.lists import (
 )
 from models.server import Clock, ModelServer, serving, until
 from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.models.discovery import DiscoverySettings, ModelDiscovery
-from partstream.models.disk_cache import DiskCache
+from partstream.upstream.discovery import DiscoverySettings, DiskCache, ModelDiscovery
 from upstreams.upstreams import run
 
 LIST = "/v1/models"

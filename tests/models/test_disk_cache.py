@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from partstream.codec.system import CACHE
-from partstream.models.disk_cache import DiskCache
-from partstream.models.kept_answers import CachedAnswer
+from partstream.upstream.discovery import CachedAnswer, DiskCache
 
 ANSWERS = {"/v1/models": CachedAnswer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": CachedAnswer(None, 2.0)}
 

@@ -4,7 +4,7 @@ import pytest
 
 from models.lists import ENDPOINTS, VERCEL
 from partstream.errors import UpstreamProtocolError
-from partstream.models.catalogue import read_catalogue
+from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import ModelRecord, Source, merged
 from partstream.upstream.model_shapes import endpoints_path, read_endpoints
 

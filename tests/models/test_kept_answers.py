@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.models.kept_answers import CachedAnswer, answers_from_json, answers_to_json
+from partstream.upstream.discovery import CachedAnswer, answers_from_json, answers_to_json
 
 DOCUMENTS = st.none() | st.dictionaries(st.text(max_size=5), st.integers(), max_size=3)
 ANSWERS = st.builds(CachedAnswer, DOCUMENTS, st.floats(0, 2e9), st.none() | st.text(max_size=5))

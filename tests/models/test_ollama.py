@@ -2,7 +2,7 @@ import pytest
 
 from models.lists import OLLAMA_SHOW
 from partstream.errors import UpstreamProtocolError
-from partstream.models.catalogue import read_catalogue
+from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_shapes import read_running, read_show, with_running_window
 
 

@@ -7,7 +7,7 @@ import pytest
 from models.lists import ANTHROPIC, OPENAI
 from models.test_discovery import discovering
 from partstream.errors import UpstreamHTTPError
-from partstream.models.paging import MOST_PAGES, joined_pages, next_page
+from partstream.upstream.discovery import MOST_PAGES, joined_pages, next_page
 from upstreams.upstreams import run
 
 LIST = "/v1/models"

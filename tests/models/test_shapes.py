@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
-from partstream.models.catalogue import read_catalogue
+from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import ModelRecord, Source
 from partstream.upstream.model_shapes import DetailKind
 

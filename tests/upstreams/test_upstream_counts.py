@@ -12,13 +12,13 @@ from listening import application_of, listening
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.loopback.connection import ServerConnection
-from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstream import upstream_counts
+from partstream.upstream.discovery import FetchResponse
 from partstream.upstreams.upstream_counts import UpstreamCounts
 from upstreams.upstreams import HELLO, ask, gateway_to, run, server_of
 

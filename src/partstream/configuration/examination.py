@@ -16,11 +16,10 @@ from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.model_trial import ask_model
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.models.catalogue import read_catalogue
-from partstream.models.composition import list_questions
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.discovery import list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
     from partstream.configuration.advice import Advice
     from partstream.configuration.loading import Configuration
-    from partstream.models.discovery import Fetch, FetchResponse
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstreams.detection import Detected
 
 __all__ = ["examine"]

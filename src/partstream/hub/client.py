@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from urllib.parse import SplitResult
 
-    from partstream.models.discovery import FetchResponse
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import FetchResponse
 
 
 # ---- standing ----

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.discovery import FetchResponse
+from partstream.upstream.discovery import FetchResponse
 from partstream.upstreams.http import OutboundHTTPRequest
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from partstream.errors import LanguageModelError, UpstreamHTTPError
 from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
-    from partstream.models.discovery import Fetch
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import Fetch
 
 __all__ = ["GENERAL_ADVICE", "NO_LIST_ADVICE", "advice_on_missing_list", "is_general", "says_path_is_missing"]
 

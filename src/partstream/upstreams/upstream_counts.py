@@ -15,9 +15,9 @@ from partstream.upstreams.request_body import body_document
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.discovery import Fetch, FetchResponse
     from partstream.protocols.protocol import CountEndpoint
     from partstream.protocols.serve import WireRequest
+    from partstream.upstream.discovery import Fetch, FetchResponse
 
 __all__ = ["COUNT_SECONDS", "UpstreamCounts"]
 

@@ -12,10 +12,10 @@ from models.lists import ENDPOINTS, VERCEL
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
-from partstream.models.catalogue import read_catalogue
 from partstream.protocols.ai_gateway.models import model_lists
 from partstream.protocols.protocol import KeyKind
 from partstream.upstream.configuration import GatewayConfiguration
+from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.endpoint import Secret
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import run

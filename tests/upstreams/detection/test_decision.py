@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from partstream.codec.json_codec import dumps
-from partstream.models.discovery import FetchResponse
 from partstream.protocols.ai_gateway import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses import SPOKEN_AT as OPENRESPONSES
 from partstream.protocols.protocol import ServerProtocol
+from partstream.upstream.discovery import FetchResponse
 from partstream.upstreams.detection.base_urls import base_urls
 from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
 from partstream.upstreams.detection.signs import Presence, Sign

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.codec.json_codec import dumps
-from partstream.models.discovery import FetchResponse
 from partstream.protocols.errors import COMMON_ERRORS
+from partstream.upstream.discovery import FetchResponse
 from partstream.upstreams.detection.signs import Presence, is_list, server_of_list, sign_of
 
 BASE = "http://h.example:8080/v1"

@@ -14,7 +14,7 @@ import httpx2
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamConnectionError, UpstreamError
-from partstream.models.discovery import FetchResponse
+from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.endpoint import without_query
 from partstream.upstreams.detection.base_urls import MODELS
 from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round

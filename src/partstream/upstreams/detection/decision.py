@@ -20,7 +20,7 @@ from partstream.upstreams.missing_paths import GENERAL_ADVICE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.models.discovery import FetchResponse
+    from partstream.upstream.discovery import FetchResponse
     from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["NOWHERE_ELSE", "Round", "decide", "decide_by_host", "is_last", "joined", "server_of", "wires_at_path"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import UpstreamHTTPError
-    from partstream.models.discovery import FetchResponse
     from partstream.protocols.errors import Errors
+    from partstream.upstream.discovery import FetchResponse
 
 __all__ = ["Presence", "Sign", "is_list", "server_of_list", "sign_of", "tells_nothing"]
 

@@ -1,0 +1,1005 @@
+"""Reads a server's list of models into records: keeps language models, and notes entries that cannot be read.
+
+Knows how lists are wrapped and which entries are usable; :mod:`partstream.upstream.model_shapes` reads the entries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import os
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from urllib.parse import urlencode
+
+from partstream.codec.checks import LAST_TIME, as_amount
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.errors import (
+    LanguageModelError,
+    LanguageModelErrorCode,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+)
+from partstream.upstream.model_facts import Fields, ModelRecord, Problem, Source, merged
+from partstream.upstream.model_shapes import (
+    RUNNING_PATHS,
+    SHAPES,
+    detail_request,
+    read_detail,
+    read_running,
+    shape_of,
+    with_running_window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from partstream.upstream.model_facts import Fact
+    from partstream.upstream.model_shapes import DetailKind, Shape
+
+
+# ---- catalogue ----
+
+_MAX_ENTRIES: Final = 5000
+_MAX_ID: Final = 500
+_BARE: Final = SHAPES[-1].name
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One language model of a list.
+
+    Attributes:
+        record: The model's record from the list.
+        details: The source of the server's details about the model, or None.
+    """
+
+    record: ModelRecord
+    details: DetailKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The content of a list.
+
+    Attributes:
+        entries: The language models by id, in the order of the list.
+        others: The ids of models that are declared to be of another kind.
+        problems: Sentences about values that could not be read; the named entries are left out or lack a fact.
+        shapes: The names of the entries' shapes.
+    """
+
+    entries: Mapping[str, CatalogueEntry]
+    others: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    shapes: frozenset[str] = frozenset()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the list has no limits, so that the server's native list may have more facts."""
+        known = any(entry.record.context_window is not None for entry in self.entries.values())
+        return bool(self.entries) and not known and self.shapes <= {_BARE}
+
+
+def read_catalogue(document: Any) -> Catalogue:
+    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
+
+    Raises:
+        UpstreamProtocolError: `document` is none of these.
+    """
+    items, place = _items(document)
+    problems: list[Problem] = []
+    entries: dict[str, CatalogueEntry] = {}
+    others: set[str] = set()
+    shapes: set[str] = set()
+    if len(items) > _MAX_ENTRIES:
+        problems.append(Problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
+    for number, item in enumerate(items[:_MAX_ENTRIES]):
+        where = f"{place}[{number}]"
+        if not isinstance(item, dict):
+            problems.append(Problem(where, item, "an object"))
+            continue
+        fields = Fields(item, where, Source.LIST, problems)
+        shape = shape_of(fields)
+        model_id = _id_of(item, where, shape, problems)
+        if model_id is None:
+            continue
+        if not shape.is_language(fields):
+            others.add(model_id)
+        elif model_id in entries:
+            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
+        else:
+            shapes.add(shape.name)
+            entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
+    return Catalogue(entries, frozenset(others), tuple(problems), frozenset(shapes))
+
+
+def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
+    """A bare list with the facts of the server's native list about the same models.
+
+    Only the bare list determines which models can be used: the native list may hold models that only the native API
+    serves.
+    """
+    entries = {
+        model_id: _with_native_entry(entry, native.entries.get(model_id))
+        for model_id, entry in catalogue.entries.items()
+        if model_id not in native.others
+    }
+    return replace(
+        catalogue,
+        entries=entries,
+        others=catalogue.others | (catalogue.entries.keys() & native.others),
+        problems=catalogue.problems + native.problems,
+        shapes=catalogue.shapes | native.shapes,
+    )
+
+
+def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
+    """A list with the facts that it lacks about its models and that another list has."""
+    entries = {
+        model_id: replace(entry, record=merged(other.record, entry.record))
+        if (other := further.entries.get(model_id)) is not None
+        else entry
+        for model_id, entry in catalogue.entries.items()
+    }
+    return replace(catalogue, entries=entries)
+
+
+def _with_native_entry(entry: CatalogueEntry, native: CatalogueEntry | None) -> CatalogueEntry:
+    if native is None:
+        return entry
+    return CatalogueEntry(merged(entry.record, native.record), native.details or entry.details)
+
+
+def _items(document: Any) -> tuple[list[Any], str]:
+    if isinstance(document, list):
+        return document, "list"
+    for name in ("data", "models"):
+        value = document.get(name) if isinstance(document, dict) else None
+        if isinstance(value, list):
+            return value, name
+    # Ollama sends null if it has no models.
+    if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
+        return [], "data"
+    raise UpstreamProtocolError(
+        event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
+    )
+
+
+def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
+    """The id of an entry; None, and a note, if the entry has no usable id."""
+    model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
+    place = f"{where}.{shape.id_fields[0]}"
+    if not isinstance(model_id, str) or not model_id.strip():
+        problems.append(Problem(place, model_id, "the id of a model"))
+    elif len(model_id) > _MAX_ID or not model_id.isprintable():
+        problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+    elif "*" in model_id:
+        problems.append(
+            Problem(place, model_id, "the id of one model, no pattern")
+        )  # LiteLLM lists its routes: openai/*
+    else:
+        return model_id.removeprefix(shape.id_prefix) or model_id
+    return None
+
+
+# ---- composition ----
+# Makes the records of a server's models from the server's answers, and the list of further questions.
+#
+# Pure: the same answers give the same records. :mod:`partstream.upstream.discovery` decides when to ask.
+
+_NATIVE_LISTS: Final = (
+    ("/api/v0/models", None),
+    ("/api/tags", None),
+    ("/model/info", None),
+    ("/v1/language-models", "xai"),
+)
+"""The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
+has to own one of the models for it, or None."""
+_VERSION: Final = "/v1"
+_NATIVE: Final = "/api"
+"""The end of the base path of a native API, whose root is before it, like that of `/v1`."""
+MODELS_PATH: Final = "/models"
+"""Where nearly every server lists its models, below the path of the base URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactRequest:
+    """A request for facts about models.
+
+    Attributes:
+        key: The key under which the answer is kept.
+        path: The path of the request, from the root of the host.
+        body: The body of a POST, or None for a GET.
+    """
+
+    key: str
+    path: str
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """The content of all answers together.
+
+    Attributes:
+        records: The language models, in the order of the list.
+        questions: All further useful questions, answered or not.
+        problems: Sentences about values that could not be read.
+    """
+
+    records: tuple[ModelRecord, ...]
+    questions: tuple[FactRequest, ...]
+    problems: tuple[str, ...]
+
+
+def list_question(base_path: str, models_path: str = MODELS_PATH) -> FactRequest:
+    """The question for the list itself.
+
+    Args:
+        base_path: The path of the base URL, such as `/v1`.
+        models_path: Where the list is, below it.
+    """
+    path = f"{base_path.rstrip('/')}{models_path}"
+    return FactRequest(path, path)
+
+
+def list_questions(
+    base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
+) -> tuple[FactRequest, ...]:
+    """The questions for lists, best first: the first list with an answer determines the models.
+
+    Args:
+        base_path: The path of the base URL, such as `/v1`.
+        further_lists: The paths of a protocol's further lists, from the root of the host.
+        models_path: Where the first list is, below the path of the base URL.
+    """
+    return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
+
+
+def has_list(answers: Mapping[str, CachedAnswer], questions: Iterable[FactRequest]) -> bool:
+    """Whether one of the lists has an answer."""
+    return any(_document(answers, question) is not None for question in questions)
+
+
+def compose(
+    answers: Mapping[str, CachedAnswer],
+    base_path: str,
+    is_wanted: Callable[[str], bool],
+    further_lists: Iterable[str] = (),
+    models_path: str = MODELS_PATH,
+) -> Composition:
+    """Reads all answers.
+
+    Args:
+        answers: The answers by key; at least one of :func:`list_questions` has an answer.
+        base_path: The path of the base URL, such as `/v1`.
+        is_wanted: Whether a model is offered; there are no further questions about other models.
+        further_lists: As in :func:`list_questions`.
+        models_path: As in :func:`list_questions`.
+
+    Raises:
+        UpstreamProtocolError: The list is not a list of models.
+    """
+    lists = list_questions(base_path, further_lists, models_path)
+    chosen = next(question for question in lists if _document(answers, question) is not None)
+    catalogue = read_catalogue(_document(answers, chosen))
+    questions: list[FactRequest] = []
+    problems: list[str] = [*catalogue.problems]
+    for further in lists[1:]:
+        questions.append(further)
+        if further is not chosen:
+            catalogue = _with_further(catalogue, further, answers, problems)
+    for native in _native_questions(catalogue, base_path):
+        questions.append(native)
+        catalogue = _with_native(catalogue, native, answers, problems)
+    running = _running_question(catalogue, base_path)
+    questions += running
+    windows = _windows(running, answers, problems)
+    records = []
+    for model_id, entry in catalogue.entries.items():
+        question = _detail_question(model_id, entry, base_path) if is_wanted(model_id) else None
+        if question is not None:
+            questions.append(question)
+        record = _with_details(entry, question, answers, problems)
+        if record is not None:
+            records.append(with_running_window(record, windows.get(model_id)))
+    return Composition(tuple(records), tuple(questions), tuple(problems))
+
+
+def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> object | None:
+    answer = answers.get(question.key)
+    return None if answer is None else answer.document
+
+
+def _with_further(
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
+) -> Catalogue:
+    """The list with the facts that it lacks about its models and that a further list has."""
+    document = _document(answers, question)
+    if document is None:
+        return catalogue
+    try:
+        further = read_catalogue(document)
+    except UpstreamProtocolError as error:
+        problems.append(f"{question.path}: {error}")
+        return catalogue
+    problems += further.problems
+    return with_further_list(catalogue, further)
+
+
+def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[FactRequest]:
+    root = _root(base_path)
+    if root is None or not catalogue.is_bare:
+        return
+    owners = {entry.record.creator for entry in catalogue.entries.values()}
+    for path, owner in _NATIVE_LISTS:
+        if owner is None or owner in owners:
+            yield FactRequest(root + path, root + path)
+
+
+def _root(base_path: str) -> str | None:
+    """The path before `/v1` or `/api`, which is the root of a server's native API; None without either."""
+    path = base_path.rstrip("/")
+    return next((path.removesuffix(end) for end in (_VERSION, _NATIVE) if path.endswith(end)), None)
+
+
+def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]:
+    """The question which models are loaded, at a server that says with which windows."""
+    root = _root(base_path)
+    kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
+    paths = [RUNNING_PATHS[kind] for kind in kinds if kind in RUNNING_PATHS]
+    return [FactRequest(root + path, root + path) for path in paths] if root is not None else []
+
+
+def _windows(
+    questions: Iterable[FactRequest], answers: Mapping[str, CachedAnswer], problems: list[str]
+) -> Mapping[str, Fact[int]]:
+    """The windows of the models that are loaded, by their ids."""
+    windows: dict[str, Fact[int]] = {}
+    for question in questions:
+        if (document := _document(answers, question)) is not None:
+            read, found = read_running(document)
+            windows |= read
+            problems += found
+    return windows
+
+
+def _with_native(
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
+) -> Catalogue:
+    answer = answers.get(question.key)
+    if answer is None or answer.document is None:
+        return catalogue
+    try:
+        native = read_catalogue(answer.document)
+    except UpstreamProtocolError:
+        return catalogue  # not a list: many servers answer any path with something
+    problems += native.problems
+    return with_native_list(catalogue, native)
+
+
+def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> FactRequest | None:
+    request = detail_request(entry.details, model_id) if entry.details is not None else None
+    if request is None:
+        return None
+    root = _root(base_path) if request.is_native else base_path.rstrip("/")
+    if root is None:
+        return None
+    path = root + request.path
+    return FactRequest(path if request.body is None else f"{path} {model_id}", path, request.body)
+
+
+def _with_details(
+    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, CachedAnswer], problems: list[str]
+) -> ModelRecord | None:
+    """The record with the details of the model; None if the model is not a language model."""
+    answer = answers.get(question.key) if question is not None else None
+    if answer is None or answer.document is None or entry.details is None:
+        return entry.record
+    try:
+        better, found = read_detail(entry.details, entry.record.id, answer.document)
+    except UpstreamProtocolError as error:
+        problems.append(f"{entry.record.id}: {error}")
+        return entry.record
+    problems += found
+    return None if better is None else merged(entry.record, better)
+
+
+# ---- paging ----
+# Lists of models that come page by page: which page is next, and all pages as one list.
+#
+# Sources: Anthropic (`has_more`, `last_id`), Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting).
+
+_LARGE_PAGE: Final = "1000"
+"""Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
+MOST_PAGES: Final = 50
+"""The most pages of one list: a server that names the same next page for ever must not be asked for ever."""
+
+
+def next_page(document: Any) -> str | None:
+    """The query of the next page of a list, such as `after_id=claude-haiku-4-5`; None behind the last page."""
+    if not isinstance(document, dict):
+        return None
+    query = _after_last(document) or _by_token(document)
+    return None if query is None else urlencode(query)
+
+
+def _after_last(document: Mapping[str, Any]) -> Mapping[str, str] | None:
+    last = document.get("last_id")
+    return {"after_id": last} if document.get("has_more") is True and isinstance(last, str) and last else None
+
+
+def _by_token(document: Mapping[str, Any]) -> Mapping[str, str] | None:
+    token = document.get("nextPageToken")
+    return {"pageSize": _LARGE_PAGE, "pageToken": token} if isinstance(token, str) and token else None
+
+
+def joined_pages(pages: Iterable[Any]) -> Any:
+    """The first page with the entries of all; its marks of further pages are gone."""
+    first, *others = pages
+    if not others:
+        return first
+    joined = {name: value for name, value in first.items() if name not in _MARKS}
+    for name in _LISTS:
+        if isinstance(first.get(name), list):
+            joined[name] = [
+                entry
+                for page in (first, *others)
+                if isinstance(page, dict) and isinstance(page.get(name), list)
+                for entry in page[name]
+            ]
+    return joined
+
+
+_LISTS: Final = ("data", "models")
+_MARKS: Final = frozenset({"has_more", "first_id", "last_id", "nextPageToken"})
+
+
+# ---- kept answers ----
+# A server's stored answers about its models, which need not be requested again; knows no file and no network.
+
+_FORMAT: Final = 1
+_MAX_ANSWERS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer:
+    """One answer.
+
+    Attributes:
+        document: The JSON value; None if the server has no document there (HTTP 404), which is a useful fact too.
+        fetched_at: The time of the last confirmation, in seconds since 1970.
+        etag: The entity tag with which to ask the server for changes, or None.
+    """
+
+    document: Any
+    fetched_at: float
+    etag: str | None = None
+
+    def is_fresh(self, now: float, seconds: float) -> bool:
+        """Whether the answer is younger than `seconds`; False for an answer from the future."""
+        return 0 <= now - self.fetched_at < seconds
+
+
+Answers = dict[str, CachedAnswer]
+"""Answers by the keys of their questions."""
+
+
+def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
+    """The JSON value of the newest 2,000 answers."""
+    newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
+    return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
+
+
+def answers_from_json(value: Any) -> Answers:
+    """The answers in a JSON value from :func:`answers_to_json`.
+
+    Raises:
+        ValueError: `value` has another form.
+    """
+    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
+        raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")
+    return {key: _answer(key, answer) for key, answer in value["answers"].items()}
+
+
+def _answer(key: str, value: Any) -> CachedAnswer:
+    match value:
+        case {"document": document, "fetched_at": time, "etag": str() | None as etag}:
+            fetched_at = as_amount(time, LAST_TIME)
+            if fetched_at is not None:
+                return CachedAnswer(document, fetched_at, etag)
+    raise ValueError(f"{key:.80}: got {value!r:.60}, expected an answer")
+
+
+# ---- discovery ----
+# Discovers an upstream's models: returns the last known list at once, and fetches a new one in the background.
+#
+# Knows when to ask and what to keep. :mod:`partstream.upstream.discovery` reads the answers; the caller owns the
+# socket.
+
+_logger = logging.getLogger("partstream.models")
+
+_MAX_BODY: Final = 8 * 1024 * 1024
+_MAX_QUESTIONS: Final = 1000
+_ROUNDS: Final = 3
+"""The list, the native list, the models: after these, no answer leads to further questions."""
+_NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
+_MAX_FAILURES: Final = 5
+_SHOWN_PROBLEMS: Final = 5
+
+
+class FetchResponse(NamedTuple):
+    """A response over HTTP.
+
+    Attributes:
+        status: The HTTP status.
+        headers: The headers by name, in lower case.
+        body: The whole body.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def _status_alone(response: FetchResponse) -> UpstreamError:
+    return UpstreamHTTPError(response.status)
+
+
+class Fetch(Protocol):
+    """Sends one request to the upstream, with its keys and within its time limits."""
+
+    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+        """Gets `path`, from the root of the host and with its query if it has one, or posts `body` to it.
+
+        Raises:
+            UpstreamError: The upstream gave no response.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverySettings:
+    """How often to ask; all times are in seconds.
+
+    Attributes:
+        list_fresh_for: How long a list is not requested again.
+        details_fresh_for: How long the details of a model, or their absence, are not requested again.
+        retry_after: How long to wait after a failure, if a list is known.
+        request_timeout: The longest time of one request.
+        concurrency: The most requests about single models at the same time.
+    """
+
+    list_fresh_for: float = 300.0
+    details_fresh_for: float = 24 * 3600.0
+    retry_after: float = 30.0
+    request_timeout: float = 15.0
+    concurrency: int = 4
+
+
+class ModelDiscovery:
+    """The models of one upstream; serves any number of callers on one event loop.
+
+    Args:
+        fetch: Sends a request to the upstream.
+        base_path: The path of the base URL, such as `/v1`.
+        on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
+            a waiting caller gets anyway.
+        upstream: What the log calls the upstream.
+        further_lists: The paths of further lists of models, see
+            :func:`partstream.upstream.discovery.list_questions`.
+        models_path: Where the first list is, below the base path.
+        cache: The cache in which answers outlive the process, or None.
+        is_wanted: Whether a model is offered; the details of other models are not requested.
+        refusal: Makes the error that a response stands for: one with an error status, or one that is no JSON.
+        settings: How often to ask.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        base_path: str,
+        on_change: Callable[[], object],
+        *,
+        upstream: str = "the server",
+        further_lists: tuple[str, ...] = (),
+        models_path: str = MODELS_PATH,
+        cache: DiskCache | None = None,
+        is_wanted: Callable[[str], bool] = lambda model_id: True,
+        refusal: Callable[[FetchResponse], UpstreamError] = _status_alone,
+        settings: DiscoverySettings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._fetch = fetch
+        self._base_path = base_path
+        self._further_lists = further_lists
+        self._models_path = models_path
+        self._lists = list_questions(base_path, further_lists, models_path)
+        self._on_change = on_change
+        self._upstream = upstream
+        self._said_failure: str | None = None
+        self._said_problems: tuple[str, ...] = ()
+        self._cache = cache
+        self._is_wanted = is_wanted
+        self._refusal = refusal
+        self._settings = settings or DiscoverySettings()
+        self._clock = clock
+        self._answers: Answers | None = None
+        self._records: tuple[ModelRecord, ...] | None = None
+        self._next_refresh = 0.0
+        self._waiting = 0
+        self._loading: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    async def records(self) -> tuple[ModelRecord, ...]:
+        """The models that are known now; waits only if no list is known, and only for the list.
+
+        Raises:
+            UpstreamError: No list is known, and the upstream gives none now; a list is not known any more once the
+                upstream has refused the key.
+        """
+        await self._load()
+        if self._records is None:
+            await self.refresh()
+        elif not 0 <= self._next_refresh - self._clock() <= self._settings.list_fresh_for:
+            self._begin()
+        return self._records or ()
+
+    async def refresh(self) -> None:
+        """Requests the list now and waits for it; further requests run in the background.
+
+        Raises:
+            UpstreamError: The upstream gave no list; the last list stays.
+        """
+        await self._load()
+        self._waiting += 1
+        try:
+            # Shielded: a caller that stops waiting must not stop the request that others wait for.
+            await asyncio.shield(self._begin())
+        finally:
+            self._waiting -= 1
+
+    async def settle(self) -> None:
+        """Waits until no request is running."""
+        while running := self._running():
+            await asyncio.wait(running)
+
+    async def aclose(self) -> None:
+        """Cancels the running requests; the object may be used again."""
+        running = self._running()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _running(self) -> list[asyncio.Task[None]]:
+        tasks = (self._loading, self._listing, self._asking)
+        return [task for task in tasks if task is not None and not task.done()]
+
+    # ---- stored answers ----
+
+    async def _load(self) -> None:
+        """Reads the stored answers, once."""
+        if self._answers is not None:
+            return
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._read_cache())
+        await asyncio.shield(self._loading)
+
+    async def _read_cache(self) -> None:
+        answers = await asyncio.to_thread(self._cache.load) if self._cache is not None else {}
+        if has_list(answers, self._lists):
+            try:
+                self._records = self._compose(answers).records
+            except UpstreamProtocolError as error:
+                _logger.warning("ignored the stored list of models: %s", error)
+                answers = {}
+        self._answers = answers
+
+    async def _save(self) -> None:
+        if self._cache is not None and self._answers is not None:
+            await asyncio.to_thread(self._cache.save, dict(self._answers))
+
+    # ---- the log, which says nothing twice in a row ----
+
+    def _log_failure(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        before, self._said_failure = self._said_failure, str(error)
+        if before != self._said_failure:
+            _logger.warning("cannot refresh the list of models of %s: %s", self._upstream, error)
+
+    def _log_problems(self, problems: tuple[str, ...]) -> None:
+        before, self._said_problems = self._said_problems, problems
+        if problems == before:
+            return
+        for problem in problems[:_SHOWN_PROBLEMS]:
+            _logger.info("in the list of models of %s: %s", self._upstream, problem)
+        if len(problems) > _SHOWN_PROBLEMS:
+            _logger.info(
+                "in the list of models of %s: %d more problems", self._upstream, len(problems) - _SHOWN_PROBLEMS
+            )
+
+    # ---- requests ----
+
+    def _begin(self) -> asyncio.Task[None]:
+        """The running refresh, or a new one."""
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._refresh())
+            self._listing.add_done_callback(self._listed)
+        return self._listing
+
+    def _listed(self, task: asyncio.Task[None]) -> None:
+        """Logs why there is no new list, unless a waiting caller gets the error."""
+        if not self._waiting:
+            self._log_failure(task)
+        elif not task.cancelled():
+            task.exception()
+
+    async def _refresh(self) -> None:
+        answers = self._known()
+        self._next_refresh = self._clock() + self._settings.retry_after
+        try:
+            listed = await self._ask_for_list()
+        except LanguageModelError as error:
+            if error.code is LanguageModelErrorCode.NO_PERMISSIONS:
+                await self._withdraw()
+            raise
+        composition = self._compose({**answers, **listed})
+        answers |= listed
+        self._next_refresh = self._clock() + self._settings.list_fresh_for
+        self._said_failure = None
+        self._log_problems(composition.problems)
+        self._publish(composition.records)
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_more())
+            self._asking.add_done_callback(self._log_failure)
+
+    async def _withdraw(self) -> None:
+        """Forgets the list: the upstream refuses the key, or there is none, and a known list would hide that."""
+        was_known, self._records = self._records is not None, None
+        self._answers = {}
+        if self._asking is not None:
+            self._asking.cancel()  # it would ask more about what is not known any more
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.remove)
+        if was_known and not self._waiting:
+            self._on_change()
+
+    async def _ask_for_list(self) -> Answers:
+        """The answers for the lists up to the first one that exists.
+
+        Raises:
+            UpstreamError: A request failed, or no list exists.
+        """
+        listed: Answers = {}
+        for question in self._lists:
+            listed[question.key] = await self._ask(question)
+            if listed[question.key].document is not None:
+                return listed
+        raise UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
+
+    def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
+        return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
+
+    async def _ask_more(self) -> None:
+        """Requests the facts that the list lacks; publishes the records once all are there."""
+        failed: set[str] = set()
+        for _ in range(_ROUNDS):
+            composition = self._compose(self._known())
+            open_questions = [one for one in composition.questions if one.key not in failed and self._is_open(one)]
+            if not open_questions or len(failed) >= _MAX_FAILURES:
+                break
+            await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
+        composition = self._compose(self._known())
+        self._forget_all_but([*self._lists, *composition.questions])
+        self._log_problems(composition.problems)
+        self._publish(composition.records)
+        await self._save()
+
+    def _is_open(self, question: FactRequest) -> bool:
+        answer = self._known().get(question.key)
+        return answer is None or not answer.is_fresh(self._clock(), self._settings.details_fresh_for)
+
+    async def _ask_all(self, questions: Iterable[FactRequest], failed: set[str]) -> None:
+        """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
+        remaining = iter(questions)
+
+        async def work() -> None:
+            for question in remaining:
+                if len(failed) >= _MAX_FAILURES:
+                    return
+                try:
+                    self._known()[question.key] = await self._ask(question)
+                except LanguageModelError as error:  # the upstream failed, or there is no key for it
+                    failed.add(question.key)
+                    _logger.info("no details from %s: %s", question.key, error)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._settings.concurrency):
+                group.create_task(work())
+
+    async def _ask(self, question: FactRequest) -> CachedAnswer:
+        """The answer to one question; the known answer, if the server reports no change.
+
+        Raises:
+            UpstreamError: The upstream gave no answer.
+        """
+        known = self._known().get(question.key)
+        headers = {"accept": "application/json"}
+        if question.body is not None:
+            headers["content-type"] = "application/json"
+        if known is not None and known.etag is not None:
+            headers["if-none-match"] = known.etag
+        response = await self._response(question.path, headers, question.body)
+        now = self._clock()
+        if response.status == 304 and known is not None:
+            return replace(known, fetched_at=now)
+        if response.status in _NOTHING_THERE:
+            return CachedAnswer(None, now)
+        if response.status != 200:
+            raise self._refusal(response)
+        try:
+            document = _discovery_document(question, response.body)
+        except JSONDecodeError as error:
+            raise self._refusal(response) from error
+        query = next_page(document)
+        if query is None:
+            return CachedAnswer(document, now, response.headers.get("etag"))
+        return CachedAnswer(await self._whole_list(question, document, query), now)  # an etag is that of one page
+
+    async def _whole_list(self, question: FactRequest, first: object, query: str | None) -> object:
+        """All pages of a list as one, however many requests that takes.
+
+        Raises:
+            UpstreamError: The upstream did not give one of the pages.
+        """
+        pages = [first]
+        while query is not None and len(pages) < MOST_PAGES:
+            response = await self._response(f"{question.path}?{query}", {"accept": "application/json"}, None)
+            if response.status != 200:
+                raise self._refusal(response)
+            try:
+                pages.append(_discovery_document(question, response.body))
+            except JSONDecodeError as error:
+                raise self._refusal(response) from error
+            query, before = next_page(pages[-1]), query
+            if query == before:  # it names the page that it just gave
+                break
+        if query is not None:
+            _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
+        return joined_pages(pages)
+
+    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
+        """The response to one request.
+
+        Raises:
+            UpstreamError: There is none, or not in time.
+        """
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                return await self._fetch(path, headers, body)
+        except TimeoutError as error:
+            seconds = self._settings.request_timeout
+            raise UpstreamError(
+                f"the server gave no answer within {seconds:g} s when asked for its models ({path})",
+                advice="is it the right address, and is the server busy?",
+            ) from error
+
+    def _known(self) -> Answers:
+        assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
+        return self._answers
+
+    def _forget_all_but(self, questions: Iterable[FactRequest]) -> None:
+        keys = {question.key for question in questions}
+        for key in self._known().keys() - keys:
+            del self._known()[key]
+
+    def _publish(self, records: tuple[ModelRecord, ...]) -> None:
+        if records == self._records:
+            return
+        self._records = records
+        if not self._waiting:
+            self._on_change()
+
+
+def _discovery_document(question: FactRequest, body: bytes) -> object:
+    if len(body) > _MAX_BODY:
+        got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
+    else:
+        document: object = loads(body)
+        if document is not None:  # null would stand for an absent document
+            return document
+        got, expected = "null", "a JSON object"
+    raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
+
+
+# ---- disk cache ----
+# Keeps answers in a file between starts; a missing or broken file only costs time.
+
+_MAX_BYTES: Final = 32 * 1024 * 1024
+
+
+class DiskCache:
+    """The file with the answers of one upstream to one account.
+
+    Attributes:
+        path: The path of the file. Its name holds a digest of the URL, keyed with the account: neither can be read
+            from it, and the answers to one account are never those to another.
+
+    Args:
+        folder: The folder of the file; created by the first :meth:`save`.
+        upstream: The base URL, which identifies the upstream.
+        account: What the upstream knows the caller by, such as a key; empty where it knows nobody.
+    """
+
+    def __init__(self, folder: Path, upstream: str, account: bytes = b"") -> None:
+        digest = hmac.digest(account, upstream.encode(), "sha256").hex()[:16]
+        self.path = folder / f"models-{digest}.json"
+
+    def load(self) -> Answers:
+        """Reads the answers; empty if there is no file. A file that cannot be read is renamed and counts as none."""
+        try:
+            return answers_from_json(loads(_bounded(self.path)))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            _logger.warning("cannot read the stored list of models: %s", error)
+            return {}
+        except ValueError as error:
+            _logger.warning("renamed the stored list of models to %s.corrupt: %s", self.path.name, error)
+            with suppress(OSError):  # another process was first, or the folder is read-only: the file is written again
+                self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
+            return {}
+
+    def save(self, answers: Mapping[str, CachedAnswer]) -> None:
+        """Writes the answers; a reader sees either the old file or the new one. Logs a failure."""
+        try:
+            content = dumps(answers_to_json(answers))
+        except TypeError as error:  # a server's number such as 1e999, which reads as infinite
+            _logger.warning("the list of models is not stored: %s", error)
+            return
+        if len(content) > _MAX_BYTES:
+            _logger.warning(
+                "the list of models is not stored: got %d bytes, expected at most %d", len(content), _MAX_BYTES
+            )
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(content)
+        except OSError as error:
+            _logger.warning("cannot store the list of models: %s", error)
+
+    def remove(self) -> None:
+        """Removes the file, if there is one. Logs a failure."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("cannot remove the stored list of models: %s", error)
+
+    def _replace(self, content: bytes) -> None:
+        """Replaces the file as a whole, because several processes may write."""
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _bounded(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"got more than {_MAX_BYTES:,} bytes")
+    return content
