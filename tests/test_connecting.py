@@ -41,10 +41,10 @@ from partstream import (
     user_request,
 )
 from partstream.codec.json_codec import dumps
-from partstream.models.filters import ModelSelection
 from partstream.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document
+from partstream.upstream.model_information import ModelSelection
 from upstreams.upstreams import run, server_of
 
 README = Path(__file__).parent.parent / "README.md"

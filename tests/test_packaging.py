@@ -17,8 +17,8 @@ from extension_manifest import MANIFEST
 from partstream import __version__
 from partstream.configuration import SettingSource
 from partstream.configuration.table import SETTINGS
-from partstream.models.limits import LimitPolicy
 from partstream.protocols.protocol import AUTO, asked_protocols
+from partstream.upstream.model_information import LimitPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -120,8 +120,6 @@ if TYPE_CHECKING:
         ThinkTags,
         Unmapped,
     )
-    from partstream.models.filters import ModelOverride, ModelSelection
-    from partstream.models.limits import LimitPolicy, LimitSettings
     from partstream.protocols.protocol import (
         PROTOCOLS,
         Framing,
@@ -140,6 +138,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
     from partstream.upstream.context import LogLevel
     from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
+    from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
     from partstream.upstreams.provider import GatewayProvider
 
 __all__ = [
@@ -351,10 +350,10 @@ _LAZY = {
     "SystemAs": "partstream.conversation.preparation",
     "ToolImages": "partstream.conversation.preparation",
     "LogLevel": "partstream.upstream.context",
-    "ModelOverride": "partstream.models.filters",
-    "ModelSelection": "partstream.models.filters",
-    "LimitPolicy": "partstream.models.limits",
-    "LimitSettings": "partstream.models.limits",
+    "ModelOverride": "partstream.upstream.model_information",
+    "ModelSelection": "partstream.upstream.model_information",
+    "LimitPolicy": "partstream.upstream.model_information",
+    "LimitSettings": "partstream.upstream.model_information",
     "CitationMode": "partstream.lm.outputs",
     "ExecutedCode": "partstream.lm.outputs",
     "FileMode": "partstream.lm.outputs",

@@ -17,12 +17,12 @@ from partstream.lm.contract import CheckMode
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.protocols.protocol import AUTO
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.model_information import ModelOverride, ModelSelection
 from partstream.upstreams.provider import GatewayProvider
 
 if TYPE_CHECKING:

@@ -3,11 +3,9 @@
 from models.lists import ANTHROPIC
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.models.filters import ModelSelection, offered_models
-from partstream.models.information import information_of
-from partstream.models.limits import LimitSettings
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities, stated_capabilities
+from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
 
 CATALOGUE = read_catalogue(ANTHROPIC)
 RECORDS = {model_id: entry.record for model_id, entry in CATALOGUE.entries.items()}

@@ -4,14 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.models.filters import (
-    ModelOverride,
-    ModelSelection,
-    is_allowed,
-    matches,
-    offered_models,
-)
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
+from partstream.upstream.model_information import ModelOverride, ModelSelection, is_allowed, matches, offered_models
 
 IDS = ["openai/gpt-4o", "openai/gpt-5.2", "anthropic/claude-sonnet-4.5", "deepseek/deepseek-r1:free"]
 RECORDS = [ModelRecord(model_id) for model_id in IDS]

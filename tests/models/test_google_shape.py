@@ -4,11 +4,9 @@ import pytest
 
 from models.lists import GEMINI
 from models.test_discovery import discovering
-from partstream.models.filters import ModelSelection, offered_models
-from partstream.models.information import information_of
-from partstream.models.limits import LimitSettings
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities
+from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
 from upstreams.upstreams import run
 
 CATALOGUE = read_catalogue(GEMINI)

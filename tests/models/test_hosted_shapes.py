@@ -8,11 +8,9 @@ import pytest
 from models.lists import OPENAI
 from models.test_composition import composed
 from partstream.errors import UpstreamProtocolError
-from partstream.models.filters import ModelSelection, offered_models
-from partstream.models.information import information_of
-from partstream.models.limits import LimitSettings
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
+from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
 from partstream.upstream.model_shapes import DetailKind, read_detail
 
 COPILOT = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from partstream.models.identity import parse_identity
+from partstream.upstream.model_information import parse_identity
 
 # id: provider, family, version, name for people
 IDS: dict[str, tuple[str | None, str, str, str]] = {

@@ -4,11 +4,17 @@ import pytest
 
 from models.lists import ENDPOINTS, OPENAI, OPENROUTER, VERCEL
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.models.filters import ModelOverride, ModelSelection, offered_models
-from partstream.models.information import information_of, summary_of
-from partstream.models.limits import LimitPolicy, LimitSettings
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import merged
+from partstream.upstream.model_information import (
+    LimitPolicy,
+    LimitSettings,
+    ModelOverride,
+    ModelSelection,
+    information_of,
+    offered_models,
+    summary_of,
+)
 from partstream.upstream.model_shapes import read_endpoints
 
 CLAUDE = "anthropic/claude-sonnet-4.5"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.models.limits import LimitPolicy, LimitSettings, limits_of
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
+from partstream.upstream.model_information import LimitPolicy, LimitSettings, limits_of
 
 RESERVE, WINDOW, FRACTION = LimitPolicy
 

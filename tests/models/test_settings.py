@@ -2,10 +2,9 @@
 
 import pytest
 
-from partstream.models.filters import ModelOverride, ModelSelection
-from partstream.models.limits import LimitPolicy, LimitSettings
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import MODEL_LIST_ROWS, MODEL_ROWS, GatewayConfiguration
+from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
 
 
 def read_model_selection(settings):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from partstream.models.filters import ModelOverride
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.model_information import ModelOverride
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"

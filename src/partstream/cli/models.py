@@ -25,11 +25,16 @@ from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import offered_models
 from partstream.errors import LanguageModelError, PartstreamError
-from partstream.models.identity import parse_identity
-from partstream.models.information import capabilities_of, information_of, summary_of
-from partstream.models.limits import LimitPolicy, limits_of
 from partstream.provider_files import default_name
 from partstream.upstream.model_facts import Source
+from partstream.upstream.model_information import (
+    LimitPolicy,
+    capabilities_of,
+    information_of,
+    limits_of,
+    parse_identity,
+    summary_of,
+)
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
@@ -41,10 +46,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.models.filters import OfferedModel
-    from partstream.models.limits import LimitSettings
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.model_facts import Fact
+    from partstream.upstream.model_information import LimitSettings, OfferedModel
 
 __all__ = ["command"]
 

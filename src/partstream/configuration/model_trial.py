@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
-    from partstream.models.filters import ModelSelection
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.model_information import ModelSelection
 
 __all__ = ["MOST_TOKENS", "ask_model"]
 

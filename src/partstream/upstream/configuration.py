@@ -23,8 +23,6 @@ from partstream.lm.outputs import (
     ThinkingMode,
     ThinkTags,
 )
-from partstream.models.filters import ModelOverride, ModelSelection
-from partstream.models.limits import LimitPolicy, LimitSettings
 from partstream.protocols.protocol import (
     AUTO,
     BUILT_IN_PROTOCOLS,
@@ -78,6 +76,7 @@ from partstream.settings.row import (
 )
 from partstream.upstream.context import LogLevel
 from partstream.upstream.endpoint import Secret, is_loopback, with_scheme
+from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The known facts about a model, each with its source; knows no server and no VS Code.
 
-None means unknown. Only :mod:`partstream.models.limits` and :mod:`partstream.models.information` decide what to assume
+None means unknown. Only :mod:`partstream.upstream.model_information` and :mod:`partstream.upstream.model_information` decide what to assume
 for unknown facts.
 """
 

@@ -14,11 +14,10 @@ import httpx2
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.models.filters import is_allowed, offered_models
-from partstream.models.information import information_of
 from partstream.protocols.protocol import WindowSource, asking
 from partstream.upstream.discovery import DiskCache, ModelDiscovery
 from partstream.upstream.model_facts import Fact, Source, known_capabilities, stated_capabilities
+from partstream.upstream.model_information import information_of, is_allowed, offered_models
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 
     from partstream.conversation.preparation import ModelCapabilities
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.models.filters import OfferedModel
     from partstream.tokens.accounting import TokenAccounting
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.model_facts import ModelRecord, Pricing
+    from partstream.upstream.model_information import OfferedModel
 
 __all__ = ["ModelList", "list_refusal", "with_learned_limits"]
 

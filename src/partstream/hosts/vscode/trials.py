@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
-    from partstream.models.filters import OfferedModel
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.model_information import OfferedModel
     from partstream.upstreams.detection import Detected
     from partstream.upstreams.model_list import ModelList
 
@@ -111,7 +111,7 @@ async def _with_details(models: ModelList) -> Sequence[OfferedModel]:
 
 
 def _tried(model: OfferedModel) -> wire.TriedModel:
-    from partstream.models.identity import parse_identity  # noqa: PLC0415 - as above
+    from partstream.upstream.model_information import parse_identity  # noqa: PLC0415 - as above
 
     record = model.record
     window = record.context_window or record.max_input_tokens
