@@ -7,7 +7,7 @@ import pytest
 
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import COMMON_ERRORS, ErrorBody, ErrorKind, Errors, Overflow, phrasing, read_error_body
-from partstream.upstreams.http_errors import http_error
+from partstream.upstream.http_errors import http_error
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from partstream.protocols.errors import seconds_of, wait_in_body, wait_in_sentence
-from partstream.upstreams.waits import wait_before_retry
+from partstream.upstream.http_errors import wait_before_retry
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

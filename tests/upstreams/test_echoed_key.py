@@ -21,11 +21,11 @@ from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import FixedKey, Secret
+from partstream.upstream.http_errors import redacted_error
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.provider import GatewayProvider
-from partstream.upstreams.redacted_outputs import redacted_error
 from secret_forms import FORMS, finds
 from testing.clients import WITHOUT_TLS
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run

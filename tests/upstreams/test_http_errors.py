@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import LanguageModelErrorCode
-from partstream.upstreams.http_errors import http_error
-from partstream.upstreams.waits import retry_after
+from partstream.upstream.http_errors import http_error, retry_after
 from recordings import FOLDER
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

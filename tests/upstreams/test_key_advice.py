@@ -5,7 +5,7 @@ import pytest
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.key_advice import ANOTHER_KEY, NO_KEY, advise_on_key
+from partstream.upstream.http_errors import ANOTHER_KEY, NO_KEY, advise_on_key
 
 HOST = "https://h.example/v1"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamError, UpstreamHTTPError
-from partstream.upstreams.key_advice import is_about_the_key, sends_key
+from partstream.upstream.http_errors import is_about_the_key, sends_key
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.protocols.known_servers import server_at
 from partstream.settings.row import hidden_url
+from partstream.upstream.http_errors import WEB_PAGE_ADVICE
 from partstream.upstreams.detection.asking import ask_round
 from partstream.upstreams.detection.base_urls import own_base_url
 from partstream.upstreams.detection.finding import advice_on_protocol
 from partstream.upstreams.detection.signs import Presence
 from partstream.upstreams.detection.wires import known_wires
-from partstream.upstreams.http_errors import WEB_PAGE_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,10 +21,9 @@ from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
 from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
+from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.http_errors import content_type_error, http_error
-from partstream.upstreams.redacted_outputs import redacted_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.errors import UpstreamConnectionError
-from partstream.upstreams.redacted_outputs import redacted_error
+from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,7 @@ from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
 from partstream.errors import EventTooLargeError
 from partstream.lm.outputs import Finish, Unmapped
-from partstream.upstreams.http_errors import content_type_error, http_error
-from partstream.upstreams.redacted_outputs import redacted_error
+from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor

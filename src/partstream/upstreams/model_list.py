@@ -16,11 +16,15 @@ from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.protocol import WindowSource, asking
 from partstream.upstream.discovery import DiskCache, ModelDiscovery
+from partstream.upstream.http_errors import (
+    advice_on_missing_list,
+    advise_on_key,
+    content_type_error,
+    http_error,
+    says_path_is_missing,
+)
 from partstream.upstream.model_facts import Fact, Source, known_capabilities, stated_capabilities
 from partstream.upstream.model_information import information_of, is_allowed, offered_models
-from partstream.upstreams.http_errors import content_type_error, http_error
-from partstream.upstreams.key_advice import advise_on_key
-from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

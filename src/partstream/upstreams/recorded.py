@@ -22,7 +22,7 @@ from partstream.errors import (
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.reader import StreamReader
-from partstream.upstreams.http_errors import content_type_error, http_error
+from partstream.upstream.http_errors import content_type_error, http_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

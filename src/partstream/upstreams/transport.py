@@ -26,10 +26,10 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.upstream.context import current_capture, is_one_attempt
+from partstream.upstream.http_errors import redacted_outputs
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import OutboundHTTPRequest
-from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
 from partstream.upstreams.trace import open_trace
 

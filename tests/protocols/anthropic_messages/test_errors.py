@@ -9,7 +9,7 @@ import pytest
 from partstream.errors import LanguageModelErrorCode
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.errors import ErrorKind, Overflow
-from partstream.upstreams.http_errors import http_error
+from partstream.upstream.http_errors import http_error
 
 _LEFT = "anthropic_ratelimit_tokens_remaining"
 _ANEW = "anthropic_ratelimit_tokens_reset"

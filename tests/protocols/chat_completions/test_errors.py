@@ -12,7 +12,7 @@ from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.errors import ErrorKind, Overflow
-from partstream.upstreams.http_errors import http_error
+from partstream.upstream.http_errors import http_error
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.upstreams.http_errors import http_error
+from partstream.upstream.http_errors import http_error
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DETAIL = "type.googleapis.com/google.rpc."

@@ -7,7 +7,7 @@ import pytest
 
 from partstream.errors import LanguageModelErrorCode, UpstreamHTTPError
 from partstream.protocols.ollama.read_response import ERRORS
-from partstream.upstreams.http_errors import http_error
+from partstream.upstream.http_errors import http_error
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 

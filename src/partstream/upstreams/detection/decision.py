@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.protocols.known_servers import KnownServer, known_server, server_at
+from partstream.upstream.http_errors import GENERAL_ADVICE
 from partstream.upstreams.detection.base_urls import MODELS, path_of, with_path, without_ending
 from partstream.upstreams.detection.detected import Detected
 from partstream.upstreams.detection.signs import Presence, Sign, is_list, server_of_list
-from partstream.upstreams.missing_paths import GENERAL_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

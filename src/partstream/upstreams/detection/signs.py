@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.upstreams.http_errors import http_error
-from partstream.upstreams.key_advice import is_about_the_key
-from partstream.upstreams.missing_paths import says_path_is_missing
+from partstream.upstream.http_errors import http_error, is_about_the_key, says_path_is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
