@@ -25,8 +25,8 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.configuration import RetryPolicy, Timeouts
+from partstream.upstream.http import HTTPAnswer
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.http import HTTPAnswer
 from partstream.upstreams.http_connection import AnswerBody
 from partstream.upstreams.transport import Transport
 
@@ -72,7 +72,7 @@ class _Http:
 
 def _begun(open_exchange: Callable[..., Any], request: httpx2.Request, response: httpx2.Response) -> Any:
     from partstream.codec.redaction import Redactor  # noqa: PLC0415 - as the next
-    from partstream.upstreams.captured import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
+    from partstream.upstream.http import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
 
     exchange = begin_exchange(open_exchange, request, b"{}", (), (), Redactor)
     take_head(exchange, response)

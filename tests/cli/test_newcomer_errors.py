@@ -193,7 +193,7 @@ def test_every_command_names_the_variable_that_keeps_it_from_the_server(surround
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_names_the_package_that_a_socks_proxy_needs(command: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.upstreams.proxies.find_spec", lambda name: None)
+    monkeypatch.setattr("partstream.upstream.http.find_spec", lambda name: None)
 
     async def test() -> None:
         ended = await _asked(command, "https://models.example/v1", ALL_PROXY="socks5://127.0.0.1:1080")
@@ -210,7 +210,7 @@ def test_what_nobody_thought_of_is_a_finding_of_doctor_and_no_traceback(monkeypa
     def broken(_gateway: object) -> None:
         raise RuntimeError(KEY)
 
-    monkeypatch.setattr("partstream.upstreams.connections.find_proxy", broken)
+    monkeypatch.setattr("partstream.upstream.http.find_proxy", broken)
 
     async def test() -> None:
         ended = await _asked("doctor", "http://127.0.0.1:9/v1")

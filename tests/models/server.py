@@ -12,8 +12,7 @@ from models.lists import as_bytes
 from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 
 CLOSED = (End(EndKind.RESET),)
 

@@ -8,8 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from partstream.upstreams.client import make_client
-from partstream.upstreams.proxies import find_proxy
+from partstream.upstream.http import find_proxy, make_client
 from upstreams.upstreams import LIMITS, configuration
 
 # Its own authority, good until 2126; its key was thrown away.

@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from partstream.codec.redaction import Redactor
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.client import make_client
-from partstream.upstreams.connection_failures import connection_error
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.proxies import ConnectionSetupError, Proxy, find_proxy
+from partstream.upstream.http import (
+    ConnectionSetupError,
+    DocumentFetcher,
+    Proxy,
+    UpstreamHTTP,
+    connection_error,
+    find_proxy,
+    make_client,
+)
 from upstreams.upstreams import configuration, run
 
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -203,7 +207,7 @@ UNUSABLE = {
 def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(
     variable: str, value: str, got: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("partstream.upstreams.proxies.find_spec", lambda name: None)
+    monkeypatch.setattr("partstream.upstream.http.find_spec", lambda name: None)
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConnectionSetupError) as raised:
         find_proxy(configuration("https://models.example/v1"))
@@ -213,7 +217,7 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(
 
 def test_the_package_that_socks_needs_is_named_and_none_of_another_client():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("partstream.upstreams.proxies.find_spec", lambda name: None)
+        patch.setattr("partstream.upstream.http.find_spec", lambda name: None)
         patch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
         with pytest.raises(ConnectionSetupError, match=r"pip install 'socksio>=") as raised:
             find_proxy(configuration("https://models.example/v1"))

@@ -27,9 +27,9 @@ from partstream.protocols.translation import write_document
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstream import documents
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.transport import Transport
 from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
 

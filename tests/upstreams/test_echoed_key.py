@@ -21,9 +21,8 @@ from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import FixedKey, Secret
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import redacted_error
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.provider import GatewayProvider
 from secret_forms import FORMS, finds

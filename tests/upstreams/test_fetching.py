@@ -6,8 +6,7 @@ from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.testing.steps import End, EndKind, Head, Send, document
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from upstreams.upstreams import run, server_of
 
 KEY = "sk-planted-0123456789"

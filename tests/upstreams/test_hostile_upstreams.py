@@ -26,9 +26,8 @@ from partstream.errors import (
 from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstream.configuration import RetryPolicy, Timeouts
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
 from upstreams.upstreams import LIMITS, configuration, run
 

@@ -13,8 +13,7 @@ from partstream.errors import UpstreamConnectionError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 

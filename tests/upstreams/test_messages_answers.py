@@ -24,8 +24,8 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses
 from partstream.upstreams.transport import Transport
 from protocols.anthropic_messages import wire

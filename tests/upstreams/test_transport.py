@@ -33,9 +33,9 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.transport import Transport
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of

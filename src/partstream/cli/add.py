@@ -28,9 +28,9 @@ from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstream.endpoint import presets
+from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstreams.detection import open_upstream
-from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:

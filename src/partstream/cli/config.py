@@ -104,7 +104,7 @@ async def _detected(configuration: Configuration) -> Detected | str | None:
     """What the server in force speaks, or why that is not known; None where it is set, or where no server is."""
     if "baseUrl" not in configuration.resolved.values:
         return None
-    from partstream.upstreams.connections import Connections  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstream.http import Connections  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstreams.detection.finding import detect  # noqa: PLC0415
 
     try:

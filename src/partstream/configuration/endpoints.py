@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.connections import Connections
+    from partstream.upstream.http import Connections
     from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.wires import CandidateProtocol
 

@@ -21,11 +21,10 @@ from partstream.protocols.protocol import asking, broken_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.discovery import list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
+from partstream.upstream.http import ConnectionSetupError, DocumentFetcher
 from partstream.upstream.http_errors import GENERAL_ADVICE, advice_on_missing_list, is_general, says_path_is_missing
 from partstream.upstreams.detection import open_upstream
-from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import list_refusal
-from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

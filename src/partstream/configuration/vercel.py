@@ -19,9 +19,7 @@ from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.proxies import ConnectionSetupError
+from partstream.upstream.http import ConnectionSetupError, DocumentFetcher, UpstreamHTTP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

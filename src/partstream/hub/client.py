@@ -21,9 +21,8 @@ from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
 from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from partstream.upstream.endpoint import url_on_host, without_query
-from partstream.upstreams.client import make_transport
-from partstream.upstreams.connection_failures import connection_error
+from partstream.upstream.http import connection_error, find_proxy, make_transport
 from partstream.upstreams.direct_transport import DirectTransport
 from partstream.upstreams.http_connection import AnswerBody
-from partstream.upstreams.proxies import find_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
+    from partstream.upstream.http import HTTPAnswer
     from partstream.upstreams.deadlines import Deadlines
     from partstream.upstreams.exchange import UpstreamRequest
-    from partstream.upstreams.http import HTTPAnswer
 
 __all__ = ["AnswerForm", "form_of", "read_document", "refusal"]
 

@@ -24,8 +24,7 @@ from partstream.lm.parts import DataPart
 from partstream.protocols.citations import linked_file
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
-from partstream.upstreams.client import make_client
-from partstream.upstreams.proxies import find_proxy
+from partstream.upstream.http import find_proxy, make_client
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address

@@ -22,10 +22,10 @@ from partstream.lm.parts import DataPart
 from partstream.protocols.errors import Overflow, says_nothing
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import PROTOCOLS, asking
+from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstreams.answer_report import AttemptReport
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
 from partstream.upstreams.pauses import stream_over_pauses
 from partstream.upstreams.refusals import RefusedFields, less_of, written
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.http import UpstreamHTTP
+    from partstream.upstream.http import UpstreamHTTP
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 

@@ -9,12 +9,10 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.upstream.configuration import fingerprint_of
+from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
-from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection import Detector
 from partstream.upstreams.detection.finding import advice_on_protocol
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.known_upstream import ProtocolClient
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.refusals import RefusedFields

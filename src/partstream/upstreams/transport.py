@@ -26,10 +26,10 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.upstream.context import current_capture, is_one_attempt
+from partstream.upstream.http import OutboundHTTPRequest
 from partstream.upstream.http_errors import redacted_outputs
 from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
-from partstream.upstreams.http import OutboundHTTPRequest
 from partstream.upstreams.request_body import body_document
 from partstream.upstreams.trace import open_trace
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstream.configuration import RetryPolicy, Timeouts
+    from partstream.upstream.http import HTTPAnswer, UpstreamHTTP
     from partstream.upstreams.exchange import UpstreamRequest
-    from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
     from partstream.upstreams.trace import AttemptTrace
 
 __all__ = ["Transport"]

@@ -19,7 +19,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.testing.steps import document
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstreams.connections import Connections
+from partstream.upstream.http import Connections
 from partstream.upstreams.detection import Detected, Detector
 from partstream.upstreams.detection.memory import DetectionFile
 from partstream.upstreams.detection.wires import known_wires, probed_wires

@@ -61,8 +61,8 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
 
 async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
     """What the server says when it is asked for its models."""
+    from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
     from partstream.upstreams.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
-    from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415
     from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
 
     result: wire.TryServerResult = {"models": []}

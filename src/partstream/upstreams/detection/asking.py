@@ -1,7 +1,7 @@
 """Asks below one base URL: the list of models, and an empty request to each endpoint, all at the same time.
 
 The key goes to the configured host alone, and no redirect is followed, see
-:class:`partstream.upstreams.http.UpstreamHTTP`.
+:class:`partstream.upstream.http.UpstreamHTTP`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.endpoint import without_query
+from partstream.upstream.http import OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstreams.detection.base_urls import MODELS
 from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
 from partstream.upstreams.detection.signs import Presence, Sign, sign_of, tells_nothing
-from partstream.upstreams.http import OutboundHTTPRequest, UpstreamHTTP
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.connections import Connections
+    from partstream.upstream.http import Connections
     from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["ask_round"]

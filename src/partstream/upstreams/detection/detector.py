@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.connections import Connections
+    from partstream.upstream.http import Connections
     from partstream.upstreams.detection.detected import Detected
 
 __all__ = ["Detector"]

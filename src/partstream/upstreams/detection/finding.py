@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.connections import Connections
+    from partstream.upstream.http import Connections
     from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.detected import Detected
     from partstream.upstreams.detection.wires import CandidateProtocol

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partstream.errors import UpstreamError
+from partstream.upstream.http import Connections, UpstreamHTTP
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
-from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection.finding import detect
-from partstream.upstreams.http import UpstreamHTTP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
