@@ -26,8 +26,8 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.http import HTTPAnswer
+from partstream.upstream.http_connection import AnswerBody
 from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.http_connection import AnswerBody
 from partstream.upstreams.transport import Transport
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from partstream.upstreams.dialling import dial
-from partstream.upstreams.direct_transport import DirectTransport
-from partstream.upstreams.http_connection import AnswerBody
+from partstream.upstream.http_connection import AnswerBody, DirectTransport, dial
 
 SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"

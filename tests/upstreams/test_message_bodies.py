@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.upstreams.message_bodies import Body, ChunkedBody, EndlessBody, SizedBody, body_of
+from partstream.upstream.http_connection import Body, ChunkedBody, EndlessBody, SizedBody, body_of
 
 
 def _fed(body: Body, data: bytes, size: int) -> bytes:

@@ -9,8 +9,7 @@ import httpx2
 
 from partstream.upstream.endpoint import url_on_host, without_query
 from partstream.upstream.http import connection_error, find_proxy, make_transport
-from partstream.upstreams.direct_transport import DirectTransport
-from partstream.upstreams.http_connection import AnswerBody
+from partstream.upstream.http_connection import AnswerBody, DirectTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

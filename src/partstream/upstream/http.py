@@ -49,9 +49,8 @@ from partstream.upstream.endpoint import (
     url_on_host,
     without_query,
 )
+from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream.upstream.http_errors import redacted_error
-from partstream.upstreams.direct_transport import DirectTransport
-from partstream.upstreams.http_connection import AnswerBody
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
