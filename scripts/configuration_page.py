@@ -12,7 +12,7 @@ from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
 from partstream.hub.store.opening import DATABASE_VARIABLE
 from partstream.serving.access_token import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
-from partstream.upstreams.detection.wires import known_wires, probed_wires
+from partstream.upstream.detection_rules import known_wires, probed_wires
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -384,7 +384,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.chat_completions.models": _GEMINI | _OLLAMA,
     "partstream.protocols.chat_completions.models": _GEMINI | _OLLAMA,
     "partstream.protocols.errors": _OLLAMA,
-    "partstream.upstreams.detection.signs": _OLLAMA,
+    "partstream.upstream.detection_rules": _OLLAMA,
     "partstream.agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
     "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},

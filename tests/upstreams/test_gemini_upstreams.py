@@ -11,9 +11,8 @@ from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.testing import ReplayUpstream
+from partstream.upstream.detection_rules import decide_by_host, known_wires
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.detection.decision import decide_by_host
-from partstream.upstreams.detection.wires import known_wires
 from protocols.gemini import wire
 from protocols.gemini.requests import call
 from protocols.gemini.wire import chunk

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Final
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.protocols.known_servers import server_at
 from partstream.settings.row import hidden_url
+from partstream.upstream.detection_rules import Presence, known_wires, own_base_url
 from partstream.upstream.http_errors import WEB_PAGE_ADVICE
 from partstream.upstreams.detection.asking import ask_round
-from partstream.upstreams.detection.base_urls import own_base_url
 from partstream.upstreams.detection.finding import advice_on_protocol
-from partstream.upstreams.detection.signs import Presence
-from partstream.upstreams.detection.wires import known_wires
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import CandidateProtocol, Round
     from partstream.upstream.http import Connections
-    from partstream.upstreams.detection.decision import Round
-    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["Endpoints", "examine_endpoints"]
 

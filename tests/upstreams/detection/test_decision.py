@@ -10,11 +10,20 @@ from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses import SPOKEN_AT as OPENRESPONSES
 from partstream.protocols.protocol import ServerProtocol
+from partstream.upstream.detection_rules import (
+    CandidateProtocol,
+    Presence,
+    Round,
+    Sign,
+    base_urls,
+    decide,
+    decide_by_host,
+    is_last,
+    joined,
+    probed_elsewhere,
+    probed_wires,
+)
 from partstream.upstream.discovery import FetchResponse
-from partstream.upstreams.detection.base_urls import base_urls
-from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
-from partstream.upstreams.detection.signs import Presence, Sign
-from partstream.upstreams.detection.wires import CandidateProtocol, probed_elsewhere, probed_wires
 
 RESPONSES = CandidateProtocol("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)
 CHAT = CandidateProtocol(

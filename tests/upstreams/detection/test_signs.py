@@ -6,8 +6,8 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.protocols.errors import COMMON_ERRORS
+from partstream.upstream.detection_rules import Presence, is_list, server_of_list, sign_of
 from partstream.upstream.discovery import FetchResponse
-from partstream.upstreams.detection.signs import Presence, is_list, server_of_list, sign_of
 
 BASE = "http://h.example:8080/v1"
 PATH = "/chat/completions"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from partstream.upstreams.detection.detected import Detected
+from partstream.upstream.detection_rules import Detected
 from partstream.upstreams.detection.detector import Detector
 from partstream.upstreams.detection.opening import OpenUpstream, open_upstream
 

@@ -14,19 +14,17 @@ import httpx2
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import UpstreamConnectionError, UpstreamError
+from partstream.upstream.detection_rules import MODELS, NOWHERE_ELSE, Presence, Round, Sign, sign_of, tells_nothing
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstreams.detection.base_urls import MODELS
-from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
-from partstream.upstreams.detection.signs import Presence, Sign, sign_of, tells_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import CandidateProtocol
     from partstream.upstream.http import Connections
-    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["ask_round"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import Detected
     from partstream.upstream.http import Connections
-    from partstream.upstreams.detection.detected import Detected
 
 __all__ = ["Detector"]
 

@@ -6,20 +6,30 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.known_servers import server_at
+from partstream.upstream.detection_rules import (
+    Presence,
+    base_urls,
+    decide,
+    decide_by_host,
+    is_last,
+    joined,
+    known_wires,
+    own_base_url,
+    path_of,
+    probed_elsewhere,
+    probed_wires,
+    server_of,
+    wires_at_path,
+    without_ending,
+)
 from partstream.upstreams.detection.asking import ask_round
-from partstream.upstreams.detection.base_urls import base_urls, own_base_url, path_of, without_ending
-from partstream.upstreams.detection.decision import decide, decide_by_host, is_last, joined, server_of, wires_at_path
-from partstream.upstreams.detection.signs import Presence
-from partstream.upstreams.detection.wires import known_wires, probed_elsewhere, probed_wires
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import CandidateProtocol, Detected, Round
     from partstream.upstream.http import Connections
-    from partstream.upstreams.detection.decision import Round
-    from partstream.upstreams.detection.detected import Detected
-    from partstream.upstreams.detection.wires import CandidateProtocol
 
 __all__ = ["advice_on_protocol", "detect"]
 

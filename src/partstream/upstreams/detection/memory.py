@@ -15,8 +15,7 @@ from typing import Any, Final
 from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.known_servers import KNOWN_SERVERS
-from partstream.upstreams.detection.base_urls import path_of, with_path
-from partstream.upstreams.detection.detected import Detected
+from partstream.upstream.detection_rules import Detected, path_of, with_path
 
 __all__ = ["DetectionFile"]
 

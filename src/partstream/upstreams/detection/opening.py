@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.detection.detected import Detected
+    from partstream.upstream.detection_rules import Detected
 
 __all__ = ["OpenUpstream", "open_upstream"]
 
