@@ -27,10 +27,10 @@ from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
+from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import presets
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import says_path_is_missing
-from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.cli.add_answers import KeySource, ServerAddress
     from partstream.configuration.adding import UserConfigurationFile
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.detection import Detected
+    from partstream.upstream.detection_rules import Detected
 
 __all__ = ["command"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from partstream.configuration.loading import Configuration
     from partstream.settings.row import Setting
-    from partstream.upstreams.detection import Detected
+    from partstream.upstream.detection_rules import Detected
 
 __all__ = ["command"]
 
@@ -104,8 +104,8 @@ async def _detected(configuration: Configuration) -> Detected | str | None:
     """What the server in force speaks, or why that is not known; None where it is set, or where no server is."""
     if "baseUrl" not in configuration.resolved.values:
         return None
+    from partstream.upstream.detection import detect  # noqa: PLC0415
     from partstream.upstream.http import Connections  # noqa: PLC0415 - with httpx2, which takes 0.1 s
-    from partstream.upstreams.detection.finding import detect  # noqa: PLC0415
 
     try:
         gateway = configuration.gateway()

@@ -26,6 +26,7 @@ from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import offered_models
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.provider_files import default_name
+from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.model_facts import Source
 from partstream.upstream.model_information import (
@@ -36,7 +37,6 @@ from partstream.upstream.model_information import (
     parse_identity,
     summary_of,
 )
-from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:

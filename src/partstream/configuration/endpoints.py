@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.protocols.known_servers import server_at
 from partstream.settings.row import hidden_url
+from partstream.upstream.detection import advice_on_protocol, ask_round
 from partstream.upstream.detection_rules import Presence, known_wires, own_base_url
 from partstream.upstream.http_errors import WEB_PAGE_ADVICE
-from partstream.upstreams.detection.asking import ask_round
-from partstream.upstreams.detection.finding import advice_on_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

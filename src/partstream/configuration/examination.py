@@ -19,11 +19,11 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.detection import open_upstream
 from partstream.upstream.discovery import list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstream.http import ConnectionSetupError, DocumentFetcher
 from partstream.upstream.http_errors import GENERAL_ADVICE, advice_on_missing_list, is_general, says_path_is_missing
-from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.model_list import list_refusal
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from partstream.configuration.advice import Advice
     from partstream.configuration.loading import Configuration
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import Detected
     from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstreams.detection import Detected
 
 __all__ = ["examine"]
 

@@ -193,8 +193,8 @@ def _way_out(error: LanguageModelError, token: AccessToken | None) -> str:
 async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     from partstream.protocols.protocol import DEFAULT_PROTOCOL  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415
+    from partstream.upstream.detection import open_upstream  # noqa: PLC0415
     from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
-    from partstream.upstreams.detection import open_upstream  # noqa: PLC0415
     from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
 
     configuration = GatewayConfiguration(

@@ -9,7 +9,7 @@ from partstream.protocols.protocol import asking
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstreams.detection import Detected
+    from partstream.upstream.detection_rules import Detected
     from partstream.upstreams.model_list import ModelList
     from partstream.upstreams.request_sender import RequestSender
 

@@ -9,10 +9,9 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.upstream.configuration import fingerprint_of
+from partstream.upstream.detection import Detector, advice_on_protocol
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
-from partstream.upstreams.detection import Detector
-from partstream.upstreams.detection.finding import advice_on_protocol
 from partstream.upstreams.known_upstream import ProtocolClient
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.refusals import RefusedFields
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from partstream.protocols.known_servers import KnownServer
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_facts import Pricing
-    from partstream.upstreams.detection import Detected
     from partstream.upstreams.question import ModelCall
     from partstream.upstreams.request_tokens import RequestTokens
 

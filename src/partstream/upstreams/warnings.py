@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.upstreams.detection import Detected
+    from partstream.upstream.detection_rules import Detected
 
 __all__ = ["with_protocol", "with_warnings"]
 

@@ -18,11 +18,10 @@ from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing.steps import document
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.detection_rules import known_wires, probed_wires
+from partstream.upstream.detection import DetectionFile, Detector
+from partstream.upstream.detection_rules import Detected, known_wires, probed_wires
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import Connections
-from partstream.upstreams.detection import Detected, Detector
-from partstream.upstreams.detection.memory import DetectionFile
 from partstream.upstreams.provider import GatewayProvider
 from upstreams.upstreams import RETRY, ask, run, server_of
 

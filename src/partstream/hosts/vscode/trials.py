@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
-    from partstream.upstreams.detection import Detected
     from partstream.upstreams.model_list import ModelList
 
 __all__ = ["TRIAL_SECONDS", "try_server"]
@@ -61,8 +61,8 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
 
 async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
     """What the server says when it is asked for its models."""
+    from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
-    from partstream.upstreams.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
 
     result: wire.TryServerResult = {"models": []}

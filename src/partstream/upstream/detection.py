@@ -1,0 +1,536 @@
+"""Finds out what a base URL speaks: by its host, else by a list of models and an empty request to each endpoint.
+
+`base_urls`, `signs` and `decision` are pure: the same answers give the same decision. `asking` sends the requests,
+`memory` keeps a decision on the disk, and `detector` is what a provider asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import re
+import tempfile
+import time
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+
+from partstream._version import __version__
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.errors import UpstreamConnectionError, UpstreamError
+from partstream.protocols.known_servers import KNOWN_SERVERS, server_at
+from partstream.protocols.protocol import asked_protocols
+from partstream.upstream.detection_rules import (
+    MODELS,
+    NOWHERE_ELSE,
+    Detected,
+    Presence,
+    Round,
+    Sign,
+    base_urls,
+    decide,
+    decide_by_host,
+    is_last,
+    joined,
+    known_wires,
+    own_base_url,
+    path_of,
+    probed_elsewhere,
+    probed_wires,
+    server_of,
+    sign_of,
+    tells_nothing,
+    wires_at_path,
+    with_path,
+    without_ending,
+)
+from partstream.upstream.discovery import FetchResponse
+from partstream.upstream.endpoint import without_query
+from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+
+    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import CandidateProtocol
+
+
+# ---- asking ----
+# Asks below one base URL: the list of models, and an empty request to each endpoint, all at the same time.
+#
+# The key goes to the configured host alone, and no redirect is followed, see
+# :class:`partstream.upstream.http.UpstreamHTTP`.
+
+_MOST: Final = 256 * 1024
+"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
+
+
+async def ask_round(
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    base_url: str,
+    wires: Sequence[CandidateProtocol],
+    deadline: float,
+    elsewhere: Mapping[str, str] = NOWHERE_ELSE,
+) -> Round:
+    """Sends a request to each endpoint, and one for the list where an endpoint stands beside it, at the same time.
+
+    Args:
+        configuration: The upstream, its key and its headers.
+        connections: The connections to it.
+        base_url: Where the endpoints are looked for.
+        wires: The protocols that are asked for.
+        deadline: By the clock of the event loop, when nobody waits any longer.
+        elsewhere: The base URLs of those that are looked for below another one, by name.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
+    questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
+        (wire.name, base_url, MODELS, None) for wire in lists
+    ]
+    questions += [
+        (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
+    ]
+    answers = await _all(
+        _asked(http, _request(http, path, body), deadline)
+        for name, where, path, body in questions
+        for http in [UpstreamHTTP(configuration.spoken(name, where), connections)]
+    )
+    first, answers = (answers[0], answers[1:]) if lists else (None, answers)
+    listing = first if isinstance(first, FetchResponse) else None
+    signs = {
+        wire.name: _sign(answer, wire, elsewhere.get(wire.name, base_url), listing)
+        for wire, answer in zip(wires, answers, strict=True)
+    }
+    return Round(base_url, signs, listing, elsewhere)
+
+
+def _sign(answer: FetchResponse | str, wire: CandidateProtocol, base_url: str, listing: FetchResponse | None) -> Sign:
+    if isinstance(answer, str):
+        return Sign(Presence.SILENT, answer)
+    if tells_nothing(answer, listing):
+        return Sign(Presence.SILENT, f"HTTP {answer.status}")
+    return sign_of(answer, wire.errors, without_query(base_url), wire.probed_path)
+
+
+async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) -> list[FetchResponse | str]:
+    """All answers, once none is on its way any more; the first failure of this machine in their place."""
+    answers: list[FetchResponse | str] = []
+    for answer in await asyncio.gather(*questions, return_exceptions=True):
+        if isinstance(answer, BaseException):
+            raise answer
+        answers.append(answer)
+    return answers
+
+
+def _request(http: UpstreamHTTP, path: str, body: Mapping[str, Any] | None) -> OutboundHTTPRequest:
+    headers = {**http.document_headers, "accept": "application/json"}
+    if body is None:
+        return OutboundHTTPRequest("GET", http.base_path + path, headers=headers)
+    headers["content-type"] = "application/json"
+    return OutboundHTTPRequest("POST", http.base_path + path, content=dumps(body), headers=headers)
+
+
+async def _asked(http: UpstreamHTTP, request: OutboundHTTPRequest, deadline: float) -> FetchResponse | str:
+    """The start of an answer; a few words in its place if there is none."""
+    try:
+        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
+            try:
+                body = await _start(answer.response)
+            except httpx2.RequestError as error:
+                return answer.broke(error).reason
+            return FetchResponse(answer.response.status_code, answer.headers, answer.redactor.redact_bytes(body))
+    except TimeoutError:
+        return "no answer in time"
+    except UpstreamConnectionError as error:
+        return error.reason
+    except UpstreamError as error:
+        return error.statement
+
+
+async def _start(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk[: _MOST - len(body)]
+        if len(body) >= _MOST:
+            break
+    return bytes(body)
+
+
+# ---- finding ----
+# Finds out what a base URL speaks, and what helps where a protocol that was set is not spoken; keeps nothing.
+
+_SECONDS: Final = 5.0
+"""For all requests together: somebody waits for an answer, or for an error, behind them."""
+
+
+async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
+    """Finds out what a base URL speaks; asks nobody where its host tells.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    wires = known_wires()
+    by_host = decide_by_host(configuration.base_url, wires)
+    if by_host is not None:
+        return by_host
+    meant = _meant(configuration, wires)
+    rounds = await _ask(configuration, connections, meant, wires)
+    return decide(configuration.base_url, meant, rounds, wires)
+
+
+async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
+    """What helps where a server has not the endpoint of the protocol that was set; empty where nothing is known.
+
+    Asked after a request has failed only: the setting itself is never doubted.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    url = configuration.base_url
+    wires = known_wires()
+    own = [wire for wire in wires if wire.name == configuration.protocol]
+    found = decide_by_host(url, own) or decide_by_host(url, wires)
+    if found is None:
+        meant = _meant(configuration, wires)
+        rounds = await _ask(configuration, connections, meant, wires)
+        found = decide(url, meant, rounds, own)
+        if not found.is_certain:
+            found = decide(url, meant, rounds, wires)
+    if not found.is_certain:
+        return found.advice
+    if found.protocol != configuration.protocol:
+        return (
+            f"the server speaks {found.title} at {found.shown_url}, and no {own[0].title}: leave `protocol` out, "
+            f"or set it to {found.protocol}"
+        )
+    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
+
+
+def _meant(configuration: GatewayConfiguration, wires: Sequence[CandidateProtocol]) -> tuple[str, ...]:
+    return base_urls(configuration.base_url, [wire.path for wire in wires])
+
+
+async def _ask(
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    meant: Sequence[str],
+    wires: Sequence[CandidateProtocol],
+) -> list[Round]:
+    """Asks below the base URLs that may be meant, until one says something.
+
+    A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
+    asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
+    """
+    url = configuration.base_url
+    probed, own = probed_wires(wires), probed_elsewhere(wires)
+    if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
+        meant = meant[:1]
+    places = {wire.name: own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own}
+    deadline = asyncio.get_running_loop().time() + _SECONDS
+
+    async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
+        elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
+        return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
+
+    first = [wire for wire in own if _is_expected(wire, url)]
+    rounds: list[Round] = []
+    for base_url in meant:
+        rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
+        told, _ = server_of(rounds[-1])
+        if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
+            rounds[-1] = joined(rounds[-1], await ask(base_url, more))
+        if is_last(rounds[-1]):
+            return rounds
+    late = _unasked(own, rounds)
+    if late and not any(one.names(Presence.NO_API) for one in rounds):
+        answered = joined(rounds[0], await ask(meant[0], late))
+        rounds = [*rounds[1:], answered] if answered.names(Presence.THERE) else [answered, *rounds[1:]]
+    return rounds
+
+
+def _is_expected(wire: CandidateProtocol, url: str) -> bool:
+    """Whether the address is that of a server that speaks a protocol with a base path of its own, or has that path."""
+    server = server_at(url)
+    is_there = server is not None and wire.row_at(server.name) is not None
+    return is_there or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+
+
+def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> list[CandidateProtocol]:
+    return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
+
+
+# ---- memory ----
+# Keeps what was found out about an address in a file between starts; a missing or broken file only costs requests.
+
+_NAME: Final = re.compile(r"protocol-[0-9a-f]{16}\.json")
+_MOST_FILES: Final = 200
+_MAX_BYTES: Final = 16 * 1024
+_MAX_REASON: Final = 500
+_FRESH_SECONDS: Final = 24 * 3600.0
+"""A server that is renewed may speak a better protocol than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionFile:
+    """The file about one base URL.
+
+    It holds a path, and never a host: whoever can write into the folder cannot lead a key elsewhere. Its name is a
+    digest of the URL.
+
+    Attributes:
+        folder: The folder of the file.
+        url: The base URL as it was given.
+    """
+
+    folder: Path
+    url: str
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.folder / f"protocol-{hashlib.sha256(self.url.encode()).hexdigest()[:16]}.json"
+
+    def load(self, now: float) -> Detected | None:
+        """What was found out; None where nothing is known, or not any more.
+
+        Args:
+            now: The seconds since 1970.
+        """
+        try:
+            with self.path.open("rb") as file:
+                document = loads(file.read(_MAX_BYTES))
+        except (OSError, JSONDecodeError) as error:
+            if not isinstance(error, FileNotFoundError):
+                _logger.info("what the server speaks is found out again: %s", type(error).__name__)
+            return None
+        return self._read(document, now)
+
+    def _read(self, document: Any, now: float) -> Detected | None:
+        if not isinstance(document, dict) or document.get("version") != __version__:
+            return None
+        protocol, path, reason, at = (document.get(name) for name in ("protocol", "path", "reason", "at"))
+        if not (isinstance(protocol, str) and isinstance(path, str) and isinstance(reason, str)):
+            return None
+        if not path.startswith("/") and path:
+            return None
+        if not isinstance(at, int | float) or not 0 <= now - at <= _FRESH_SECONDS:
+            return None
+        server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
+        return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON], server=server)
+
+    def save(self, detected: Detected, now: float) -> None:
+        """Writes what was found out; a reader sees either the old file or the new one. Logs a failure."""
+        path = path_of(detected.base_url)
+        content = dumps(
+            {
+                "version": __version__,
+                "protocol": detected.protocol,
+                "path": path,
+                "reason": detected.reason,
+                "server": detected.server,
+                "at": now,
+            }
+        )
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f"{self.path.name}.", suffix=".new")
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            Path(name).replace(self.path)
+            self._clean()
+        except OSError as error:
+            _logger.warning("cannot store what the server speaks: %s", error)
+
+    def _clean(self) -> None:
+        """Removes the oldest files of this kind where there are too many."""
+        with suppress(FileNotFoundError):  # another process cleans too
+            files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
+            for path in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
+                path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Removes the file, if there is one. Logs a failure."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("cannot remove what was stored of what the server speaks: %s", error)
+
+
+# ---- detector ----
+# Finds out what an upstream speaks when it is first asked, once for all who wait, and again when it was wrong.
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_GUESS_SECONDS: Final = 2.0
+"""How long a guess serves at least: one answer asks several times."""
+_GUESS_FACTOR: Final = 12.0
+"""How much longer it serves than it took to make: nobody waits for a silent server before each question."""
+_LONGEST_GUESS: Final = 120.0
+_PAUSE_SECONDS: Final = 30.0
+"""How long nobody is asked again after the same was found out twice."""
+
+
+class Detector:
+    """What one upstream speaks; serves any number of callers on one event loop.
+
+    Args:
+        configuration: The upstream; its own protocol is of no interest.
+        connections: The connections to it.
+        clock: The seconds since 1970.
+    """
+
+    def __init__(
+        self, configuration: GatewayConfiguration, connections: Connections, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._configuration = configuration
+        self._connections = connections
+        self._clock = clock
+        folder = configuration.protocol_folder or configuration.cache_folder
+        self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
+        self._known: Detected | None = None
+        self._confirmed_at: float | None = None
+        self._guess: tuple[Detected, float] | None = None
+        """A guess, and until when it serves."""
+        self._running: asyncio.Task[Detected] | None = None
+
+    @property
+    def known(self) -> Detected | None:
+        """What was found out for certain; None if nothing was."""
+        return self._known
+
+    async def detected(self) -> Detected:
+        """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        """
+        if self._known is not None:
+            return self._known
+        if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
+            return self._guess[0]
+        return await self._one_for_all(self._remembered_or_asked)
+
+    async def detected_again(self, wrong: Detected) -> Detected:
+        """What the upstream speaks after a request failed in what was found out before.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        """
+        if self._known is not None and self._known != wrong:
+            return self._known  # another request has met it before
+        if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
+            return wrong
+        again = await self._one_for_all(self._asked)
+        is_same = (again.protocol, again.base_url) == (wrong.protocol, wrong.base_url)
+        self._confirmed_at = self._clock() if is_same else None
+        return again
+
+    async def aclose(self) -> None:
+        """Stops asking; the object may be used again."""
+        task, self._running = self._running, None
+        if task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
+        task = self._running
+        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
+            self._running = task = asyncio.create_task(find())
+            task.add_done_callback(_retrieve)
+        # Shielded: a caller that stops waiting must not stop the requests that others wait for.
+        return await asyncio.shield(task)
+
+    async def _remembered_or_asked(self) -> Detected:
+        if self._file is not None:
+            remembered = await asyncio.to_thread(self._file.load, self._clock())
+            if remembered is not None and remembered.protocol in asked_protocols():
+                return self._keep(remembered)
+        return await self._asked()
+
+    async def _asked(self) -> Detected:
+        self._known = None
+        began = self._clock()
+        found = await detect(self._configuration, self._connections)
+        if not found.is_certain:
+            if self._file is not None:
+                await asyncio.to_thread(self._file.remove)
+            if self._guess is None or self._guess[0] != found:
+                _logger.info("%s: %s", self._configuration.shown_url, found.says)
+            now = self._clock()
+            serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
+            self._guess = (found, now + min(serves, _LONGEST_GUESS))
+            return found
+        if self._file is not None:
+            await asyncio.to_thread(self._file.save, found, self._clock())
+        return self._keep(found)
+
+    def _keep(self, found: Detected) -> Detected:
+        self._known = found
+        _logger.info("%s: %s", found.shown_url, found.says)
+        return found
+
+
+def _retrieve(task: asyncio.Task[Detected]) -> None:
+    """Takes the error of a task for which nobody waits any more."""
+    if not task.cancelled():
+        task.exception()
+
+
+# ---- opening ----
+# Opens an upstream in the protocol that is set or found out, for those who ask it no question: lists, examinations.
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUpstream:
+    """An upstream whose protocol is known.
+
+    Attributes:
+        configuration: The upstream, with its protocol and its base URL.
+        http: Sends requests to it.
+        connections: The connections to it.
+        detected: How the protocol was found out; None where it is set.
+    """
+
+    configuration: GatewayConfiguration
+    http: UpstreamHTTP
+    connections: Connections
+    detected: Detected | None
+
+
+@asynccontextmanager
+async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[OpenUpstream]:
+    """Finds out what an upstream speaks, unless it is set, and keeps its connections for the block.
+
+    An error of the upstream in the block gets the advice that belongs to a guess, and a missing list of models what
+    helps where the endpoint is there.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConfigurationError: A setting is of no use in the protocol that was found out.
+    """
+    async with aclosing(Connections(configuration)) as connections:
+        detected = await detect(configuration, connections) if configuration.is_detected else None
+        known = configuration if detected is None else configuration.spoken(detected.protocol, detected.base_url)
+        try:
+            yield OpenUpstream(known, UpstreamHTTP(known, connections), connections, detected)
+        except UpstreamError as error:
+            if detected is not None and not detected.is_certain:
+                error.advise(detected.advice)
+            elif detected is not None and says_path_is_missing(error):
+                error.advise(NO_LIST_ADVICE)
+            raise
