@@ -27,8 +27,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.http import HTTPAnswer
 from partstream.upstream.http_connection import AnswerBody
-from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.transport import Transport
+from partstream.upstream.transport import Transport, UpstreamRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

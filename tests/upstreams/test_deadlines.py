@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from partstream.errors import TimeoutPhase
 from partstream.upstream.configuration import Timeouts
-from partstream.upstreams.deadlines import Deadlines, LimitedWaits
+from partstream.upstream.transport import Deadlines, LimitedWaits
 
 LIMITS = Timeouts(connect=1, first_event=10, idle=5, total=100)
 START = 1000.0

@@ -29,8 +29,7 @@ from partstream.upstream import documents
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
-from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.transport import Transport
+from partstream.upstream.transport import Transport, UpstreamRequest
 from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
 
 STREAMED = PROTOCOLS["openresponses"]

@@ -27,7 +27,7 @@ from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
-from partstream.upstreams.exchange import UpstreamRequest
+from partstream.upstream.transport import UpstreamRequest
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
 from upstreams.upstreams import LIMITS, configuration, run
 

@@ -25,9 +25,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.http import UpstreamHTTP
-from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses
-from partstream.upstreams.transport import Transport
+from partstream.upstream.transport import MOST_PAUSES, Transport, UpstreamRequest, stream_over_pauses
 from protocols.anthropic_messages import wire
 from upstreams.upstreams import LIMITS, Answer, ask, configuration, gateway_to, run, server_of
 

@@ -7,7 +7,7 @@ import pytest
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import ToolCallPart, ToolResultPart
-from partstream.upstreams.request_body import body_document
+from partstream.upstream.transport import body_document
 from upstreams.upstreams import Answer, replay, respond, run
 
 

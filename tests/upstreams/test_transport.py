@@ -35,8 +35,7 @@ from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
-from partstream.upstreams.exchange import UpstreamRequest
-from partstream.upstreams.transport import Transport
+from partstream.upstream.transport import Transport, UpstreamRequest
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of
 

@@ -1,6 +1,6 @@
 """Reads recorded exchanges as their answers were read when they came: the same outputs, and the same failures.
 
-Without a socket and without a clock: what :mod:`partstream.upstreams.transport` decides by a connection is decided by
+Without a socket and without a clock: what :mod:`partstream.upstream.transport` decides by a connection is decided by
 the end that the recording says.
 """
 

@@ -24,13 +24,11 @@ from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import advise_on_key
+from partstream.upstream.transport import Transport, UpstreamRequest, stream_over_pauses
 from partstream.upstreams.answer_report import AttemptReport
-from partstream.upstreams.exchange import UpstreamRequest
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
-from partstream.upstreams.pauses import stream_over_pauses
 from partstream.upstreams.refusals import RefusedFields, less_of, written
 from partstream.upstreams.retry import Sending, send_without_what_is_refused
-from partstream.upstreams.transport import Transport
 from partstream.upstreams.upstream_counts import UpstreamCounts
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.tokens import CountSource, TokenCount
-from partstream.upstreams.request_body import body_document
+from partstream.upstream.transport import body_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

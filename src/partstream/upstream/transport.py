@@ -1,0 +1,773 @@
+"""Sends a request and hands on the outputs of its answer: limits of time, and retries.
+
+Knows HTTP and nothing of a protocol: bytes go into a reader, outputs come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+import time
+from contextlib import aclosing, closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum, auto
+from functools import partial
+from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import httpx2
+
+from partstream.codec.json_codec import dumps, find_non_json
+from partstream.codec.redaction import Redactor
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
+from partstream.codec.text import bare_media_type
+from partstream.errors import (
+    EventTooLargeError,
+    RequestNotExpressibleError,
+    TimeoutPhase,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+    with_facts,
+)
+from partstream.lm.outputs import Finish, Unmapped
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.reader import StreamReader, Tap
+from partstream.upstream.context import TRACE, current_capture, is_one_attempt, is_traced
+from partstream.upstream.http import OutboundHTTPRequest
+from partstream.upstream.http_errors import content_type_error, http_error, redacted_error, redacted_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+
+    from partstream.lm.outputs import PausingStream, StreamOptions, StreamOutput
+    from partstream.protocols.errors import Errors
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.reader import ReadStep
+    from partstream.protocols.serve import WireRequest
+    from partstream.upstream.configuration import RetryPolicy, Timeouts
+    from partstream.upstream.http import HTTPAnswer, UpstreamHTTP
+
+
+# ---- deadlines ----
+# Turns the time limits of one request into deadlines, and ends what waits longer.
+
+_Result = TypeVar("_Result")
+
+_LAST_WORDS: Final = 2.0
+"""Seconds to wait for what an upstream adds to an error, or to its word that the end is near."""
+
+_LIMIT: Final = "the setting timeouts.{} is the limit"
+
+
+class Deadlines:
+    """Computes the next deadline from what has arrived; the clock is the caller's.
+
+    Args:
+        timeouts: The limits.
+        start: The moment of the request, in seconds of any clock.
+    """
+
+    __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
+
+    def __init__(self, timeouts: Timeouts, start: float) -> None:
+        self._timeouts = timeouts
+        self.restart(start)
+
+    def restart(self, start: float) -> None:
+        """Starts again for another attempt."""
+        self._total = start + self._timeouts.total
+        self._first_event: float | None = start + self._timeouts.first_event
+        self._idle = 0.0
+        self._ending = False
+
+    def arrived(self, now: float, *, events: bool, ending: bool) -> None:
+        """Notes that bytes arrived, whether they held events, and whether the upstream announced the end."""
+        if events:
+            self._first_event = None
+        if not (ending and self._ending):  # what still arrives then buys no more time
+            self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
+        self._ending = ending
+
+    def resumed(self, now: float) -> None:
+        """Notes that reading goes on: while the consumer took what had arrived, the upstream was not silent."""
+        if not self._ending:
+            self._idle = max(self._idle, now + self._timeouts.idle)
+
+    @property
+    def next(self) -> float:
+        """The time of the next deadline."""
+        return min(self._total, self._idle if self._first_event is None else self._first_event)
+
+    def error(self) -> UpstreamTimeoutError:
+        """The error for the deadline that comes next."""
+        if self.next == self._total:
+            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total, advice=_LIMIT.format("total"))
+        if self._first_event is not None:
+            advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
+            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
+        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))
+
+
+class LimitedWaits:
+    """Ends each of many waits at the deadline that comes next then, with one timer for all of them.
+
+    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came.
+
+    Args:
+        deadlines: The deadlines; they move only while nobody waits.
+    """
+
+    __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._set_for = 0.0
+        self._waiting: asyncio.Task[object] | None = None
+        self._was_ended = False
+
+    async def wait(self, result: Awaitable[_Result]) -> _Result:
+        """Waits for a result.
+
+        Raises:
+            TimeoutError: The deadline was reached.
+        """
+        deadline = self._deadlines.next
+        if self._timer is None or deadline < self._set_for:
+            self._set(deadline)
+        task = self._waiting = asyncio.current_task()
+        cancelling = 0 if task is None else task.cancelling()
+        try:
+            return await result
+        except asyncio.CancelledError as error:
+            if self._was_ended and task is not None and task.uncancel() <= cancelling:
+                raise TimeoutError from error
+            raise
+        finally:
+            self._waiting = None
+            self._was_ended = False
+
+    def close(self) -> None:
+        """Takes the timer back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self, deadline: float) -> None:
+        self.close()
+        self._set_for = deadline
+        self._timer = self._loop.call_at(deadline, self._reached)
+
+    def _reached(self) -> None:
+        """Ends the wait, unless its deadline was moved since the timer was set."""
+        self._timer = None
+        if self._waiting is None:
+            return
+        if self._deadlines.next > self._loop.time():
+            self._set(self._deadlines.next)
+        else:
+            self._was_ended = True
+            self._waiting.cancel()
+
+
+# ---- documents ----
+# Reads answers that are no stream: documents and errors.
+
+_MAX_ERROR_BODY: Final = 64 * 1024
+_ERROR_BODY_SECONDS: Final = 2.0
+_JSON: Final = "application/json"
+
+
+class AnswerForm(Enum):
+    """The kinds of an answer's body."""
+
+    STREAM = auto()
+    DOCUMENT = auto()
+    """One JSON document in place of a stream: a whole answer, or an error."""
+    REFUSAL = auto()
+    """An error, whatever its status is."""
+
+
+def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
+    """The kind of an answer's body, according to its head."""
+    if not answer.response.is_success:
+        return AnswerForm.REFUSAL
+    content_type = _content_type(answer)
+    if content_type == _JSON != exchange.protocol.accept:
+        return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
+    # Some servers stream under other names; what is surely no stream is the page of a proxy.
+    return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
+
+
+async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
+    """The error for an answer that is neither a stream nor a document; reads the start of its body."""
+    redactor = answer.redactor
+    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
+
+
+async def read_document(
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+) -> list[StreamOutput]:
+    """Reads an answer in one document; the last output is a Finish.
+
+    Raises:
+        UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
+            whole, was too large, or took too long.
+    """
+    outputs, failure = await _read_document(answer, exchange, reader, deadlines)
+    if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
+        raise failure
+    return outputs
+
+
+async def _read_document(
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+) -> tuple[list[StreamOutput], UpstreamError | None]:
+    """The outputs of a document; an error in their place if the document is only an error."""
+    body = await _whole_body(answer, deadlines)
+    outputs = reader.feed_document(body)
+    if reader.paused is not None and exchange.is_over(reader):
+        return outputs, None
+    outputs += reader.end()
+    finish = outputs[-1]
+    if isinstance(finish, Finish) and finish.error is not None and _holds_nothing(finish, outputs):
+        redactor = answer.redactor
+        return [], _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
+    return outputs, None
+
+
+def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
+    """Tells whether nothing stands beside the error: no part, no tokens, no response id."""
+    return (
+        finish.response_id is None
+        and finish.usage is None
+        and all(isinstance(output, Finish | Unmapped) for output in outputs)
+    )
+
+
+def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
+    """The error in a redacted body; redacted again, because its fields are decoded now."""
+    return redacted_error(_error_of(answer, exchange, body), redactor)
+
+
+def _error_of(answer: HTTPAnswer, exchange: UpstreamRequest, body: bytes) -> UpstreamError:
+    response = answer.response
+    error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
+    if not response.is_success or error.provider_message is not None:
+        return error
+    return content_type_error(answer.headers, body, wanted="answer of a model", expected=exchange.protocol.accept)
+
+
+def _content_type(answer: HTTPAnswer) -> str:
+    return bare_media_type(str(answer.response.headers.get("content-type", "")))
+
+
+async def _start_of_body(answer: HTTPAnswer) -> bytes:
+    """The start of a body, or what arrived of it before it broke off or reached the limit."""
+    body = bytearray()
+    next_piece = answer.next_piece()
+    try:
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            while len(body) < _MAX_ERROR_BODY and (chunk := await next_piece()):
+                body += chunk[: _MAX_ERROR_BODY - len(body)]
+    except (TimeoutError, httpx2.RequestError) as error:
+        answer.cut(error)
+        status = answer.response.status_code
+        _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
+    return bytes(body)
+
+
+async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
+    loop = asyncio.get_running_loop()
+    body = bytearray()  # not a list of chunks: a server may send them byte by byte
+    next_piece = answer.next_piece()
+    try:
+        while True:
+            # Its head has come, so that the answer has begun: from here on it may not fall silent.
+            deadlines.arrived(loop.time(), events=True, ending=False)
+            async with asyncio.timeout_at(deadlines.next):
+                chunk = await next_piece()
+            if not chunk:
+                return bytes(body)
+            body += chunk
+            if len(body) > DEFAULT_MAX_EVENT_SIZE:
+                raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
+    except TimeoutError:
+        late = deadlines.error()
+        answer.cut(late)
+        raise late from None
+    except httpx2.RequestError as error:
+        failure = answer.broke(error, established=True)
+    raise failure
+
+
+# ---- request body ----
+# Writes the body of a request to an upstream.
+
+
+def body_document(body: Mapping[str, Any]) -> bytes:
+    """The body as a JSON document in UTF-8.
+
+    Raises:
+        RequestNotExpressibleError: The body holds a value that JSON cannot represent; the error names its place.
+    """
+    try:
+        return dumps(body)
+    except TypeError as error:
+        what = f"a value that JSON cannot represent ({find_non_json(body, 'body') or error})"
+        raise RequestNotExpressibleError(what, "the request's body", "JSON values") from error
+
+
+# ---- trace ----
+# Writes the trace of an answer: one line for each event, with its time, its type, its ids and what came of it.
+#
+# A trace says types, ids and lengths, and holds nothing that a person or a model wrote.
+
+_trace_logger = logging.getLogger("partstream.upstreams.trace")
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+_NAME_OF_ID: Final = re.compile(r"(?i:.*_)?(?:id|index|number)|.*(?:Id|ID|Index|Number)")
+_WORD: Final = re.compile(r"[\w.:/+=\[\]-]{1,80}", re.ASCII)
+"""What an id or a type is made of; any other text may be somebody's words, of which only the length is written."""
+
+_CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "result", "value"})
+"""Fields of events whose own fields a model or an application chose."""
+
+
+class AttemptTrace(Tap):
+    """The trace of one attempt at an answer.
+
+    Args:
+        number: The number of the attempt among those of its upstream.
+        clock: Returns seconds.
+
+    Attributes:
+        redactor: Removes secrets; set as soon as it is known what the upstream was sent.
+    """
+
+    def __init__(self, number: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.redactor = Redactor()
+        self._number = number
+        self._clock = clock
+        self._start = clock()
+        self._steps = 0
+
+    def step(self, step: ReadStep) -> None:
+        """Writes the line of one step."""
+        self._steps += 1
+        words = [_shown(step.kind), *(f"{name}={value}" for name, value in _ids(step.event))]
+        if step.size:
+            words.append(f"({step.size} bytes)")
+        outputs = ", ".join(map(_described, step.outputs)) or "nothing"
+        line = f"{self._clock() - self._start:+.3f} s  {' '.join(words)} -> {outputs}"
+        _trace_logger.log(TRACE, "answer %d #%d %s", self._number, self._steps, self.redactor.redact(line))
+
+
+def open_trace(number: int) -> AttemptTrace | None:
+    """The trace of an attempt at an answer; None where nobody wants it.
+
+    Args:
+        number: The number of the attempt among those of its upstream.
+    """
+    return AttemptTrace(number) if is_traced(_trace_logger) else None
+
+
+def _shown(text: str) -> str:
+    return text if _WORD.fullmatch(text) else f"({len(text)} characters)"
+
+
+def _ids(event: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """The ids and indices of an event and of the objects in it, one level deep."""
+    for name, value in event.items():
+        if not _NAME.fullmatch(name):
+            continue
+        if isinstance(value, dict) and not place and name not in _CONTENT:
+            yield from _ids(value, f"{name}.")
+        elif isinstance(value, str | int) and not isinstance(value, bool) and _NAME_OF_ID.fullmatch(name):
+            yield place + name, _shown(str(value))
+
+
+def _described(output: StreamOutput) -> str:
+    match output:
+        case TextPart(value=value):
+            return f"text of {len(value)}"
+        case ThinkingPart(value=value):
+            return f"thinking of {len(value)}"
+        case ToolCallPart(call_id=call_id, input=given):
+            return f"tool call {_shown(call_id)} with {len(given)} arguments"
+        case DataPart(mime_type=mime_type, data=data):
+            return f"data {_shown(mime_type)} of {len(data)} bytes"
+        case Unmapped():
+            return "no part"
+        case Finish():
+            return _end(output)
+
+
+def _end(finish: Finish) -> str:
+    reason, usage = finish.reason, finish.usage
+    words = [f"end {finish.outcome.value}"]
+    if reason is not None:
+        words.append(f"{reason.unified.value} ({_shown(reason.raw)})" if reason.raw else reason.unified.value)
+    if usage is not None:
+        words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
+    if finish.error is not None:
+        words.append(type(finish.error).__name__)
+    return " ".join(words)
+
+
+# ---- transport ----
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_REST_SECONDS: Final = 0.1
+_TURN: Final = 1024 * 1024
+"""Bytes after which others have their turn: a few that were packed unpack to millions, and nothing waits in between."""
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
+"""Beside those from 500 on but 501, which says that the server cannot do it at all."""
+_NOT_IMPLEMENTED: Final = 501
+_FIRST_OF_THE_SERVER: Final = 500
+
+
+class Transport:
+    """Asks one upstream for answers; serves any number of requests at once.
+
+    Args:
+        http: The connections to the upstream; whoever made them closes them.
+        timeouts: How long to wait.
+        retry: When to send again.
+    """
+
+    def __init__(self, http: UpstreamHTTP, timeouts: Timeouts, retry: RetryPolicy) -> None:
+        self._http = http
+        self._timeouts = timeouts
+        self._retry = retry
+        self._numbers = count(1)
+
+    async def stream(
+        self, exchange: UpstreamRequest, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
+    ) -> AsyncGenerator[list[StreamOutput]]:
+        """Sends a request and yields the outputs of its answer as they arrive, a Finish the last of them.
+
+        The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
+
+        Sends again, with growing pauses, what failed before its first event, and what reports the status of a busy
+        server in its first events: OpenRouter answers 200 once a model has begun. Once more and at once, when the key
+        was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
+        connection at once.
+
+        Args:
+            exchange: The request, and how its answer is read.
+            on_wait: Called before each pause with what failed, in a sentence, and its seconds.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
+        """
+        request = self._request(exchange)
+        attempt = 1
+        while True:
+            trace = open_trace(next(self._numbers))
+            reader = exchange.make_reader(trace)
+            failure: UpstreamError | None = None
+            wait: float | None = None
+            has_parts = exchange.paused is not None  # what goes on with an answer cannot begin it again
+            try:
+                async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
+                    async for outputs in answer:
+                        if not has_parts:
+                            has_parts = any(not isinstance(one, Finish | Unmapped) for one in outputs)
+                            failure = None if has_parts else _reported_status(outputs)
+                            wait = self._wait_before_retry(failure, attempt, exchange.errors)
+                            if wait is not None:
+                                break
+                        yield outputs
+            except UpstreamError as error:
+                # An error of HTTP comes in place of an answer, also as a document under a status of success.
+                is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
+                is_lost = exchange.paused is not None and reader.finished  # with the answer that it should go on with
+                failure = error if is_unread and not is_lost else None
+                wait = self._wait_before_retry(failure, attempt, exchange.errors)
+                if wait is None:
+                    raise
+            if failure is None or wait is None:
+                return
+            said, _, more = with_facts(failure.statement, failure).partition("\n")
+            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, said)
+            if more:
+                _logger.debug("attempt %d: %s", attempt, more)
+            on_wait(failure.statement, wait)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
+        asked = exchange.request
+        return OutboundHTTPRequest(
+            asked.method,
+            self._http.base_path + asked.path,
+            asked.query,
+            body_document(asked.body),
+            {**asked.headers, "accept": exchange.protocol.accept, "content-type": "application/json"},
+            exchange.headers,
+            exchange.session,
+        )
+
+    async def _attempt(
+        self, exchange: UpstreamRequest, request: OutboundHTTPRequest, reader: StreamReader, trace: AttemptTrace | None
+    ) -> AsyncGenerator[list[StreamOutput]]:
+        loop = asyncio.get_running_loop()
+        limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
+        deadlines = Deadlines(limits, loop.time())
+        async with aclosing(await self._send(request, deadlines, exchange)) as answer:
+            if trace is not None:
+                trace.redactor = answer.redactor
+            form = form_of(answer, exchange)
+            if form is AnswerForm.REFUSAL:
+                raise await refusal(answer, exchange)
+            if form is AnswerForm.DOCUMENT:
+                yield redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
+                return
+            with closing(_Pieces(answer, deadlines)) as pieces:
+                while not exchange.is_over(reader):
+                    failure: UpstreamError | None = None
+                    outputs: list[StreamOutput] = []
+                    try:
+                        piece = await pieces.next()
+                    except TimeoutError:
+                        failure = deadlines.error()
+                        answer.cut(failure)
+                    except httpx2.RequestError as error:
+                        failure = answer.broke(error, established=reader.started)
+                    else:
+                        outputs = reader.feed(piece) if piece else _ended(reader, answer.url)
+                        deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
+                    # Here, so that the client's error, which may quote a key, is no context of it.
+                    if failure is not None:
+                        outputs = _broken(reader, failure)
+                    if outputs:
+                        yield redacted_outputs(outputs, answer)
+                        deadlines.resumed(loop.time())
+            await pieces.read_away()
+            answer.is_over()
+
+    async def _send(self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
+        def limit() -> asyncio.Timeout:
+            deadlines.restart(asyncio.get_running_loop().time())
+            return asyncio.timeout_at(deadlines.next)
+
+        capture = current_capture()
+        kept = None
+        if capture is not None:
+            kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
+        try:
+            return await self._http.send(request, limit, capture=kept)
+        except TimeoutError:
+            failure = deadlines.error()
+        raise failure
+
+    def _wait_before_retry(self, error: UpstreamError | None, attempt: int, errors: Errors) -> float | None:
+        """How many seconds to wait before the next attempt, or None for no further one."""
+        policy = self._retry
+        if error is None or attempt >= policy.attempts or is_one_attempt() or not _can_be_retried(error, errors):
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= policy.longest_wait else None
+        most = min(policy.longest_wait, policy.first_wait * 2 ** (attempt - 1))
+        return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
+
+
+class _Pieces:
+    """The pieces of a body, with a turn for others at times.
+
+    Args:
+        answer: Whose body.
+        deadlines: How long to wait for a piece.
+    """
+
+    __slots__ = ("_next", "_read", "_waits")
+
+    def __init__(self, answer: HTTPAnswer, deadlines: Deadlines) -> None:
+        self._next = answer.next_piece()
+        self._waits = LimitedWaits(deadlines)
+        self._read = 0
+
+    async def next(self) -> bytes | None:
+        """The next piece; none, or an empty one, behind the last.
+
+        Raises:
+            TimeoutError: It did not come in time.
+            httpx2.RequestError: The connection broke.
+        """
+        if self._read >= _TURN:
+            self._read = 0
+            await asyncio.sleep(0)
+        piece = await self._waits.wait(self._next())
+        self._read += len(piece or b"")
+        return piece
+
+    async def read_away(self) -> None:
+        """Reads what follows the last event, mostly nothing: a connection is used again once it was read to its end."""
+        # The answer is whole: whatever this meets changes nothing, and the connection is closed then.
+        with suppress(TimeoutError, httpx2.RequestError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while await self._next():
+                    pass
+
+    def close(self) -> None:
+        """Ends the limits of time."""
+        self._waits.close()
+
+
+def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+        kind = errors.kind_of(error)
+        if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
+            return False  # no credit, and what a filter or the model's window refuses, stays so
+        if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
+            return error.should_retry
+        status = error.http_status or 0
+        return status in _RETRIED_STATUSES or (status >= _FIRST_OF_THE_SERVER and status != _NOT_IMPLEMENTED)
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
+    return isinstance(error, UpstreamConnectionError) and not error.lasts
+
+
+def _reported_status(outputs: list[StreamOutput]) -> UpstreamError | None:
+    """The failure that ends an answer and names an HTTP status, or None."""
+    last = outputs[-1] if outputs else None
+    error = last.error if isinstance(last, Finish) else None
+    return error if isinstance(error, UpstreamFailureError) and error.http_status is not None else None
+
+
+def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
+    """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
+    if not reader.started:
+        raise error
+    return reader.end() if reader.failing or reader.ending else reader.fail(error)
+
+
+def _ended(reader: StreamReader, url: str) -> list[StreamOutput]:
+    """Ends an answer whose bytes have ended."""
+    outputs = reader.end()
+    if not reader.started:
+        raise UpstreamConnectionError(url, "it was closed before the first event")
+    return outputs
+
+
+# ---- exchange ----
+# One request to an upstream, and how its answer is read: the value that a transport takes.
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamRequest:
+    """A request, and how its answer is read.
+
+    Attributes:
+        request: What is sent.
+        protocol: What the answer is in.
+        errors: How the upstream says what went wrong.
+        options: How the answer is rendered.
+        headers: Headers that somebody set for this request; they win over all others.
+        paused: The adapter of the answer that the upstream paused and that this request goes on with; None for a new
+            answer.
+        on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
+            None where a pause is the end.
+        loads_models: Whether the upstream may load a model before it says anything.
+        session: The id of the conversation, see :attr:`partstream.upstream.http.HTTPRequest.session`.
+    """
+
+    request: WireRequest = field(repr=False)
+    protocol: Protocol
+    errors: Errors
+    options: StreamOptions
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    paused: PausingStream | None = field(default=None, repr=False)
+    on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
+    loads_models: bool = False
+    session: str | None = None
+
+    def make_reader(self, tap: Tap | None = None) -> StreamReader:
+        """A new reader, for one attempt.
+
+        Args:
+            tap: Sees what is read; None for a reader that shows it to nobody.
+        """
+        if tap is None:
+            return StreamReader(self.protocol, self.options, paused=self.paused)
+        from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
+
+        return TappedReader(tap, self.protocol, self.options, paused=self.paused)
+
+    def is_over(self, reader: StreamReader) -> bool:
+        """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
+        if reader.finished:
+            return True
+        paused = None if self.on_pause is None else reader.paused
+        if self.on_pause is None or paused is None:
+            return False
+        self.on_pause(paused)
+        return True
+
+    @property
+    def takes_documents(self) -> bool:
+        """Whether a document that the upstream sends in place of a stream can be read."""
+        return self.protocol.read_response().events_of is not None
+
+
+# ---- pauses ----
+# Goes on with an answer that its upstream paused, until it is whole: to whoever reads it, it is one answer.
+
+MOST_PAUSES: Final = 10
+"""How often one answer is gone on with: the tools of a server that never ends would cost without end."""
+
+
+def stream_over_pauses(
+    transport: Transport,
+    exchange: UpstreamRequest,
+    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None,
+    on_wait: Callable[[str, float], object],
+) -> AsyncGenerator[list[StreamOutput]]:
+    """Sends a request and yields the outputs of its answer, of which its upstream may make several responses.
+
+    The last output is the one Finish. An answer that is still paused after :data:`MOST_PAUSES` requests more is
+    incomplete.
+
+    Args:
+        transport: Sends requests.
+        exchange: The request, and how its answer is read.
+        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.RequestWriterSpec.resume`; None
+            where no server pauses.
+        on_wait: Called before each pause between attempts, see :meth:`Transport.stream`.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        UpstreamError: There is no answer to read, or none to go on with.
+    """
+    return transport.stream(exchange, on_wait) if resume is None else _responses(transport, exchange, resume, on_wait)
+
+
+async def _responses(
+    transport: Transport,
+    exchange: UpstreamRequest,
+    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest],
+    on_wait: Callable[[str, float], object],
+) -> AsyncGenerator[list[StreamOutput]]:
+    paused: list[PausingStream] = []
+    sent = exchange
+    for left in range(MOST_PAUSES, -1, -1):
+        on_pause = paused.append if left else None
+        async with aclosing(transport.stream(replace(sent, on_pause=on_pause), on_wait)) as batches:
+            async for outputs in batches:
+                yield outputs
+        if not paused:
+            return
+        answer = paused.pop()
+        _logger.info("the upstream paused its answer; going on with it, at most %d times more", left - 1)
+        sent = replace(exchange, request=resume(exchange.request, answer.paused or {}), paused=answer)
