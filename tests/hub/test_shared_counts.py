@@ -19,7 +19,7 @@ from partstream.serving.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.records import Sample
-from partstream.upstreams.refusals import RefusedFields
+from partstream.upstream.requests import RefusedFields
 from tokens.ledgers import MODEL, answer, expect
 
 

@@ -18,7 +18,7 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import ToolCallPart, UnifiedFinishReason
 from partstream.testing.steps import document
-from partstream.upstreams.answer_progress import ForwardingProgress
+from partstream.upstream.requests import ForwardingProgress
 from upstreams.upstreams import HELLO, RETRY, Answer, ask, gateway_to, replay, respond, run, server_of
 
 

@@ -7,7 +7,7 @@ import pytest
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.upstream.model_facts import Pricing
-from partstream.upstreams.costs import cost_of
+from partstream.upstream.requests import cost_of
 
 MILLION = 1_000_000
 PRICING = Pricing(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.0000003"), Decimal("0.00000375"))

@@ -23,7 +23,7 @@ from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.refusals import RefusedFields
+from partstream.upstream.requests import RefusedFields
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run
 

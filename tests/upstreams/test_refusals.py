@@ -20,7 +20,7 @@ from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
-from partstream.upstreams.refusals import RefusedFields
+from partstream.upstream.requests import RefusedFields
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, run
 

@@ -14,7 +14,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile
 from partstream.upstream.model_facts import Pricing
-from partstream.upstreams.request_tokens import RequestTokens
+from partstream.upstream.requests import RequestTokens
 from upstreams.upstreams import MODEL
 
 EDITS = ("2 tool calls, 5,000 tokens",)

@@ -7,9 +7,7 @@ import pytest
 from partstream import CancellationTokenSource, RequestOptions, TextPart
 from partstream.conversation.provider_state import Carried
 from partstream.errors import ContextLengthExceededError, UpstreamError, UpstreamHTTPError
-from partstream.upstreams.answer_progress import ForwardingProgress
-from partstream.upstreams.question import ModelCall
-from partstream.upstreams.retry import Sending, send_without_what_is_refused
+from partstream.upstream.requests import ForwardingProgress, ModelCall, Sending, send_without_what_is_refused
 from upstreams.upstreams import Answer
 
 RESPONSE = UpstreamHTTPError(404, provider_code="response")

@@ -19,7 +19,7 @@ from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstream import upstream_counts
 from partstream.upstream.discovery import FetchResponse
-from partstream.upstreams.upstream_counts import UpstreamCounts
+from partstream.upstream.requests import UpstreamCounts
 from upstreams.upstreams import HELLO, ask, gateway_to, run, server_of
 
 ASKING = RequestSettings(count_tokens=CountTokens.UPSTREAM, extra_headers={"x-team": "blue"})

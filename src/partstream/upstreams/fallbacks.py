@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.errors import Errors
-    from partstream.upstreams.question import ModelCall
+    from partstream.upstream.requests import ModelCall
 
 __all__ = ["ask_in_turn", "has_more_room", "helps_another_model", "with_fallbacks"]
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
+    from partstream.upstream.requests import RequestSender
     from partstream.upstreams.model_list import ModelList
-    from partstream.upstreams.request_sender import RequestSender
 
 __all__ = ["ProtocolClient"]
 

@@ -14,11 +14,9 @@ from partstream.lm.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstream.configuration import CaptureMode
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
-from partstream.upstreams.answer_progress import ForwardingProgress
+from partstream.upstream.requests import ForwardingProgress, ModelCall, RequestTokens
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.model_list import with_learned_limits
-from partstream.upstreams.question import ModelCall
-from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.spoken_upstream import Upstream
 from partstream.upstreams.warnings import with_protocol, with_warnings
 

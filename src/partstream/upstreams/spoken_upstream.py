@@ -12,10 +12,9 @@ from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.detection import Detector, advice_on_protocol
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
+from partstream.upstream.requests import RefusedFields, RequestSender
 from partstream.upstreams.known_upstream import ProtocolClient
 from partstream.upstreams.model_list import ModelList
-from partstream.upstreams.refusals import RefusedFields
-from partstream.upstreams.request_sender import RequestSender
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_facts import Pricing
-    from partstream.upstreams.question import ModelCall
-    from partstream.upstreams.request_tokens import RequestTokens
+    from partstream.upstream.requests import ModelCall, RequestTokens
 
 __all__ = ["Upstream"]
 

@@ -13,7 +13,7 @@ from partstream.errors import ToolArgumentsError, TruncatedStreamError, Upstream
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.chat_completions.errors import ERRORS as ERRORS_OF_SERVERS
-from partstream.upstreams.costs import cost_of
+from partstream.upstream.requests import cost_of
 from protocols.chat_completions.wire import (
     DONE,
     answered,

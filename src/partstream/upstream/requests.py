@@ -1,0 +1,971 @@
+"""Puts a question to one model: prepares the request, counts it, sends it and reports the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, as_kind, unusable_counts
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.conversation.preparation import (
+    UNKNOWN_CAPABILITIES,
+    CountTokens,
+    RequestSettings,
+    ResponseState,
+    history_digest,
+    prepare,
+)
+from partstream.conversation.provider_state import Origin
+from partstream.errors import ContextLengthExceededError, EmptyAnswerError, UpstreamError, UpstreamProtocolError
+from partstream.lm.outputs import FileMode, Finish, Outcome, Unmapped
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, usage_part
+from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
+from partstream.protocols.errors import Overflow, says_nothing
+from partstream.protocols.known_servers import server_at
+from partstream.protocols.protocol import PROTOCOLS, asking
+from partstream.tokens import CountSource, TokenCount
+from partstream.tokens.accounting import LIMIT_SECONDS
+from partstream.upstream.http import DocumentFetcher
+from partstream.upstream.http_errors import advise_on_key
+from partstream.upstream.transport import Transport, UpstreamRequest, body_document, stream_over_pauses
+from partstream.upstreams.linked_files import LinkedFiles, is_linked
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+
+    from partstream.conversation.preparation import ChatRequest, ModelCapabilities, Preparation
+    from partstream.conversation.provider_state import Carried
+    from partstream.conversation.turns import Note
+    from partstream.errors import LanguageModelError
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import StreamOutput
+    from partstream.lm.parts import ResponsePart, Usage
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
+    from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.protocol import CountEndpoint, RequestWriterSpec
+    from partstream.protocols.serve import WireRequest
+    from partstream.tokens.accounting import RequestEstimate, TokenAccounting
+    from partstream.tokens.ledger import Ledger
+    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.http import UpstreamHTTP
+    from partstream.upstream.model_facts import Pricing
+
+
+# ---- answer report ----
+# Reports one answer to its consumer: parts as they arrive, then the state for the next request and the usage.
+
+
+class AttemptReport:
+    """The report of one attempt at an answer.
+
+    Args:
+        question: What is answered, and where the parts go.
+        state: What the answer leaves behind.
+        tokens: Learns how the answer ended, and gives its usage.
+        stores: Whether the upstream was asked to store the answer.
+    """
+
+    def __init__(self, question: ModelCall, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
+        self._question = question
+        self._progress = question.progress
+        self._state = state
+        self._tokens = tokens
+        self._stores = stores
+        self._unmapped: Counter[str] = Counter()
+        self._is_empty = True
+
+    def hand_on(self, output: StreamOutput) -> None:
+        """Takes the next output of the adapter.
+
+        Raises:
+            LanguageModelError: The answer ended with it.
+        """
+        match output:
+            case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
+                self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
+                self._progress.report(self._state.see(output))
+            case Unmapped(type=kind):
+                self._unmapped[kind] += 1
+            case Finish():
+                self._end(output)
+
+    def _end(self, finish: Finish) -> None:
+        if self._is_empty and finish.error is None:
+            finish = replace(finish, outcome=Outcome.FAILED, error=_emptiness(finish))
+        self._progress.attempt_ended(finish)
+        reason = finish.reason
+        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
+            word = f" ({reason.raw})" if reason.raw else ""
+            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
+        if self._unmapped:
+            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
+        if finish.error is None:
+            # Before the usage, which consumers take for the last part.
+            self._leave_marker(finish.response_id if self._stores else None)
+        usage = self._tokens.answered(finish)
+        # Of an answer that failed before its first part nobody is told: another may still be had.
+        if usage is not None and (self._progress.has_begun or finish.error is None):
+            self._progress.report(usage)
+        if finish.error is not None:
+            raise finish.error
+
+    def _leave_marker(self, response_id: str | None) -> None:
+        question = self._question
+        history = partial(history_digest, question.messages)
+        marker = self._state.marker(question.shown_model_id, response_id, history)
+        if marker is not None:
+            self._progress.report(marker)
+
+
+_CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ends before the model has finished it."""
+
+_HELP: Final = {
+    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
+    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
+}
+"""What helps against an empty answer, by its finish reason."""
+
+
+def _emptiness(finish: Finish) -> EmptyAnswerError:
+    """The error for an answer in which there is nothing to show."""
+    reason, usage = finish.reason, finish.usage
+    return EmptyAnswerError(
+        None if reason is None else reason.raw or reason.unified,
+        None if usage is None else usage.output_tokens,
+        None if usage is None else usage.reasoning_tokens,
+        advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
+    )
+
+
+# ---- refusals ----
+# What the models of one upstream refuse of a request, and what a request holds without it.
+
+_IDENTITY_SIZE: Final = 12
+"""The bytes of the identity of a request, on wires where each has one."""
+
+_MOST_OF_A_MODEL: Final = 100
+"""A person may try any number of values; those that were refused first are tried again first."""
+
+
+class RefusedFields:
+    """Remembers which optional fields each model of one upstream refused; serves any number of requests at once.
+
+    A field is tried again after as long as a learned limit is valid: servers are replaced. Where only a value was
+    refused, that is remembered as long as this object lives: the value may be a person's own.
+
+    Args:
+        upstream: The identity of the upstream: a digest, never an address.
+        ledger: Remembers longer than this object; None for a memory of this object alone.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self, upstream: str = "", ledger: Ledger | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._upstream = upstream
+        self._ledger = ledger
+        self._clock = clock
+        self._is_read = ledger is None
+        self._taken = 0
+        self._learned: dict[str, dict[str, float]] = {}
+        self._said: set[tuple[str, str]] = set()
+
+    def of(self, model_id: str) -> frozenset[str]:
+        """The names of the fields that a model refuses."""
+        self._read()
+        since = self._clock() - LIMIT_SECONDS
+        return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
+
+    def keep(self, model_id: str, names: frozenset[str]) -> None:
+        """Remembers the fields without which a model answered."""
+        new, now = names - self.of(model_id), self._clock()
+        learned = self._learned.setdefault(model_id, {})
+        for name in new:
+            if len(learned) >= _MOST_OF_A_MODEL:
+                del learned[min(learned, key=learned.__getitem__)]
+            learned[name] = now
+            self._said.add((model_id, name))
+            if self._ledger is not None and "=" not in name:
+                self._ledger.keep_refusal(self._upstream, model_id, name, now)
+        if self._ledger is not None and new:
+            self._ledger.flush()
+
+    def say_what_is_left_out(self, upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings) -> None:
+        """Logs once which fields a request goes without because they were refused before this object was made.
+
+        Args:
+            upstream: Writes the request.
+            asked: The request.
+            ours: The settings as they are where a person has set none.
+        """
+        model_id = asked.model_id
+        unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
+        if not unsaid:
+            return
+        whole = upstream.write(asked)
+        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}).body != whole.body)
+        if not missing:
+            return
+        self._said |= {(model_id, name) for name in missing}
+        chosen = set_by_a_person(upstream, asked, ours, missing)
+        whose = f" (you set {_shown(chosen)})" if chosen else ""
+        level = logging.WARNING if chosen else logging.INFO
+        _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
+
+    def _read(self) -> None:
+        """Reads once what was learned before this object, and again when another ledger has told of a refusal."""
+        if self._ledger is None or (self._is_read and self._taken == self._ledger.taken_refusals):
+            return
+        self._taken = self._ledger.taken_refusals
+        known = self._ledger.refusals(self._upstream)
+        self._is_read = known is not None  # not in time: read again with the next request
+        for model_id, learned in (known or {}).items():
+            self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
+
+
+def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
+    """A request on its wire, without the optional fields that are left out.
+
+    Raises:
+        RequestNotExpressibleError: The protocol has no form for something in the request.
+    """
+    request = upstream.write(asked)
+    if upstream.identify is not None:
+        request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
+    return upstream.leave_out(request, left_out) if left_out else request
+
+
+def less_of(
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
+) -> Sending:
+    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request that was refused.
+        ours: The settings as they are where a person has set none.
+        error: The refusal.
+        sending: How the request was sent.
+    """
+    carried = sending.carried.without_first(upstream.errors.refused(error))
+    if carried != sending.carried:
+        _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
+        return replace(sending, carried=carried)
+    sent = written(upstream, asked, sending.left_out)
+    fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
+    less = upstream.leave_out(sent, fields)
+    if not fields or less.body == sent.body:
+        return sending
+    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), _in_its_place(sent, less), error)
+    return replace(sending, left_out=sending.left_out | fields)
+
+
+def _say(
+    model_id: str, fields: frozenset[str], chosen: frozenset[str], in_its_place: Mapping[str, Any], error: UpstreamError
+) -> None:
+    """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
+    whose = f" (you set {_shown(chosen)})" if chosen else ""
+    how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
+    is_other = any(not name.startswith("max_") for name in in_its_place)
+    level = logging.WARNING if chosen or is_other else logging.INFO
+    _logger.log(level, "%s refuses %s%s: sent again %s; %s", model_id, _shown(fields), whose, how, error)
+
+
+def _shown(names: Collection[str]) -> str:
+    """The fields without their values, which may be nobody's business."""
+    return ", ".join(sorted({name.partition("=")[0] for name in names}))
+
+
+def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
+    """The plain values that the second request has and the first had not: twins, and other values."""
+    return {
+        name: value
+        for name, value in less.body.items()
+        if isinstance(value, str | int | float) and sent.body.get(name) != value
+    }
+
+
+def set_by_a_person(
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
+) -> frozenset[str]:
+    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request.
+        ours: The settings as they are where a person has set none.
+        names: The fields.
+    """
+    plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
+    return frozenset(name for name in names if upstream.leave_out(plain, {name}).body == plain.body)
+
+
+# ---- retry ----
+# Sends a request once more without what its upstream refused: carried state, or optional fields of the body.
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a request is sent.
+
+    Attributes:
+        carried: The state of earlier answers that it carries.
+        left_out: The names of the optional fields that it goes without, see
+            :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`.
+    """
+
+    carried: Carried
+    left_out: frozenset[str] = frozenset()
+
+
+async def send_without_what_is_refused(
+    question: ModelCall,
+    send: Callable[[Sending], Awaitable[None]],
+    sending: Sending,
+    less_of: Callable[[UpstreamError, Sending], Sending],
+) -> Sending:
+    """Sends a request; if the upstream refuses something of it, sends it again without that, each thing once.
+
+    Args:
+        question: What is asked; it must not be answered already.
+        send: Sends the request in the way that it is given.
+        sending: How the request is sent at first.
+        less_of: The way without what an error refuses; the same way where the error is about something else. It must
+            hold less of the request each time.
+
+    Returns:
+        How the request was sent that was answered.
+
+    Raises:
+        UpstreamError: The upstream refuses something else, or the answer broke after its first part.
+    """
+    while True:
+        try:
+            await send(sending)
+        except ContextLengthExceededError:  # what is left out makes no input shorter
+            raise
+        except UpstreamError as error:
+            less = sending if not question.may_be_asked_again else less_of(error, sending)
+            if less == sending:
+                raise
+            sending = less
+        else:
+            return sending
+
+
+# ---- upstream counts ----
+# Asks an upstream how many tokens a request has before it is sent; the answer never depends on it.
+
+COUNT_SECONDS: Final = 2.0
+"""Seconds that an upstream has to count; the request waits for it."""
+_MOST_FAILURES: Final = 3
+_OK: Final = 200
+
+
+class UpstreamCounts:
+    """The counting endpoint of one upstream.
+
+    Args:
+        fetch: Sends the question.
+        base_path: The path of the base URL.
+        endpoint: The endpoint of the protocol, or None where it has none.
+
+    Attributes:
+        failures: How often in a row it did not count; after some it is not asked any more.
+    """
+
+    def __init__(self, fetch: Fetch, base_path: str, endpoint: CountEndpoint | None) -> None:
+        self._fetch = fetch
+        self._base_path = base_path.rstrip("/")
+        self._endpoint = endpoint
+        self.failures = 0
+
+    async def count(self, request: WireRequest, headers: Mapping[str, str]) -> TokenCount | None:
+        """The tokens of a request; None where the upstream does not say it in time.
+
+        Args:
+            request: The request as it would be sent.
+            headers: The headers that somebody set for it; they win over those of the protocol.
+        """
+        if self._endpoint is None or self.failures >= _MOST_FAILURES:
+            return None
+        question = self._endpoint.question(request)
+        path, body = self._base_path + question.path, body_document(question.body)
+        sent = {**question.headers, **headers, "content-type": "application/json"}
+        try:
+            async with asyncio.timeout(COUNT_SECONDS):
+                answer = await self._fetch(path, sent, body)
+            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
+        except (UpstreamError, TimeoutError) as error:
+            self.failures += 1
+            rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
+            said = str(error) or f"not within {COUNT_SECONDS:g} s"
+            _logger.info("the upstream did not count a request, time %d in a row: %s%s", self.failures, said, rest)
+            return None
+        self.failures = 0
+        return TokenCount(tokens, CountSource.COUNTED)
+
+
+def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
+    """The count in an answer: `{"input_tokens": 14}`."""
+    got = f"HTTP {answer.status}"
+    if answer.status == _OK:
+        try:
+            document = loads(answer.body)
+        except JSONDecodeError:
+            document = None
+        tokens = as_count(document.get(field)) if isinstance(document, dict) else None
+        if tokens is not None:
+            return tokens
+        got = repr(answer.body[:200])
+    raise UpstreamProtocolError(
+        event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
+    )
+
+
+# ---- request sender ----
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_MAX_SAID: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A question for one model.
+
+    Attributes:
+        question: The question.
+        origin: The upstream and the model, by which state of earlier answers is known again.
+        prepared: The request in no protocol's words.
+        tokens: What is known of its tokens.
+        model: The model.
+        fits_answer: Whether the request says by its expected tokens how long the answer may be.
+    """
+
+    question: ModelCall
+    origin: Origin
+    prepared: Preparation
+    tokens: RequestTokens
+    model: LanguageModelChatInformation
+    fits_answer: bool
+
+    def asked(self, carried: Carried) -> ChatRequest:
+        """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
+        asked = self.prepared.request(carried)
+        return replace(asked, input_tokens=self.tokens.expected) if self.fits_answer else asked
+
+
+class RequestSender:
+    """Asks the models of one upstream; serves any number of questions at once.
+
+    Args:
+        configuration: Which upstream, and how requests to it are written.
+        http: The connections to it.
+        fingerprint: What tells it from others: a digest, never an address.
+        tokens: Makes what is known of the tokens of a question to a model.
+        refused: What the models refused before; None for nothing.
+        server: The known server that it was found out to be; None for the one that the base URL tells.
+        capabilities: Says what is known of a model by its id.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        http: UpstreamHTTP,
+        fingerprint: str,
+        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
+        refused: RefusedFields | None = None,
+        server: KnownServer | None = None,
+        capabilities: Callable[[str], ModelCapabilities] = lambda model_id: UNKNOWN_CAPABILITIES,
+    ) -> None:
+        self._configuration = configuration
+        self._protocol = PROTOCOLS[configuration.protocol]
+        self._upstream = asking(configuration.protocol)
+        self._transport = Transport(http, configuration.timeouts, configuration.retry)
+        self._files = LinkedFiles(configuration)
+        self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
+        self._fingerprint = fingerprint
+        self._tokens = tokens
+        self._refused = refused or RefusedFields()
+        self._server = server or server_at(configuration.base_url)
+        self._capabilities = capabilities
+        self._said: set[str] = set()
+
+    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        """Asks a model and reports its answer.
+
+        Raises:
+            ContextLengthExceededError: The conversation is too long for the model.
+            LanguageModelError: What else the upstream did wrong, or what the request cannot express.
+        """
+        try:
+            await self._send(model, question)
+        except UpstreamError as error:
+            advise_on_key(error, self._configuration)
+            raise
+
+    async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        request = self._prepared(model, question)
+        carried = request.prepared.carries & self._upstream.carries
+        is_counted = request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM
+        if is_counted or request.fits_answer:
+            await self._estimate_first(request, carried, is_counted=is_counted)
+        refused_before = self._refused.of(model.id)
+        if refused_before:
+            unset = self._completed(RequestSettings(), model)
+            self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
+        first = Sending(carried, refused_before)
+        async with request.tokens.estimated_beside():
+            answered = await send_without_what_is_refused(
+                question, partial(self._attempt, request), first, partial(self._less_of, request)
+            )
+        self._refused.keep(model.id, answered.left_out)
+
+    async def _estimate_first(self, request: _Request, carried: Carried, *, is_counted: bool) -> None:
+        """Estimates the tokens before the request is sent, and has the upstream count them if that is wanted."""
+        await request.tokens.estimate()
+        if is_counted:
+            asked = request.asked(carried)
+            request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
+        request.tokens.log_expected()
+
+    def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
+        """How the request is sent without what an error refuses."""
+        unset = self._completed(RequestSettings(), request.model)
+        return less_of(self._upstream, request.asked(sending.carried), unset, error, sending)
+
+    def _prepared(self, model: LanguageModelChatInformation, question: ModelCall) -> _Request:
+        configuration = self._configuration
+        chosen = configuration.request_settings(model.id)
+        settings = self._completed(chosen, model)
+        origin = Origin(self._fingerprint, model.id)
+        prefix = configuration.stream.call_id_prefix
+        rules = self._upstream.conversation_rules(settings, model.id)
+        prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
+        self._say(prepared.notes)
+        return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
+
+    def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:
+        known = replace(settings, capabilities=self._capabilities(model.id))
+        return self._upstream.complete_settings(known, self._configuration.base_url, model, self._server)
+
+    async def _attempt(self, request: _Request, sending: Sending) -> None:
+        """Sends the request once, in the given way.
+
+        Raises:
+            ContextLengthExceededError: The upstream says that its input is too long.
+            UpstreamError: What else the upstream did wrong.
+        """
+        asked = request.asked(sending.carried)
+        state = ResponseState(request.origin, request.prepared.names)
+        report = AttemptReport(request.question, state, request.tokens, stores=asked.settings.stores)
+        try:
+            await self._stream(asked, sending.left_out, report, request)
+        except UpstreamError as error:
+            await request.tokens.settled()
+            overflow = self._upstream.errors.overflow(error)
+            if overflow is None and says_nothing(error) and request.tokens.is_nearly_full:
+                overflow = Overflow()  # Cerebras refuses what is too long without a word
+            if overflow is None:
+                raise
+            raise request.tokens.refused(error, overflow) from error
+
+    async def _stream(
+        self, asked: ChatRequest, left_out: frozenset[str], report: AttemptReport, request: _Request
+    ) -> None:
+        question = request.question
+        exchange = UpstreamRequest(
+            written(self._upstream, asked, left_out),
+            self._protocol,
+            self._upstream.errors,
+            self._configuration.stream,
+            asked.settings.extra_headers,
+            loads_models=self._upstream.loads_models,
+            session=asked.cache_key,
+        )
+        fetches = self._configuration.stream.files is FileMode.FETCH
+        answer = stream_over_pauses(self._transport, exchange, self._upstream.resume, question.progress.wait)
+        async with aclosing(answer) as batches:
+            async for outputs in batches:
+                for output in outputs:
+                    if question.token.is_cancellation_requested:
+                        return
+                    if fetches and isinstance(output, DataPart) and is_linked(output):
+                        output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
+                    if isinstance(output, Finish):
+                        await request.tokens.settled()  # the end says how far the estimate was off
+                    report.hand_on(output)
+                await question.progress.drain()
+
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Logs each kind of note once, because every request repeats the conversation."""
+        for note in notes:
+            if note.subject not in self._said and len(self._said) < _MAX_SAID:
+                self._said.add(note.subject)
+                _logger.warning("%s: %s; said once", note.where, note.subject)
+
+
+# ---- costs ----
+# The cost of an answer: as the upstream reports it, else its tokens by list prices.
+
+_MOST_DIGITS: Final = 40
+_TICK: Final = Decimal("1e-10")
+"""US dollars. Recording xai-text: 1,466,250 ticks are 1 token at $0.30, 11 at $0.075 and 291 at $0.50 a million."""
+
+
+def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
+    """The cost of an answer in US dollars; None if neither the cost nor all needed prices are known."""
+    reported = _reported_cost(finish)
+    if reported is None and finish.usage is not None and pricing is not None:
+        reported = _list_cost(finish.usage, pricing)
+    return None if reported is None else as_amount(float(reported), MOST_DOLLARS)
+
+
+def _reported_cost(finish: Finish) -> Decimal | None:
+    """The cost that the upstream reports.
+
+    Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number;
+    Perplexity's `usage.cost.total_cost`; xAI's `usage.cost_in_usd_ticks` (recordings of Chat Completions).
+    """
+    said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
+    costs = (_dollars(value) for value in said)
+    reported = next((cost for cost in costs if cost is not None), None)
+    return _cost_in_usage(finish.usage.raw) if reported is None and finish.usage is not None else reported
+
+
+def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:
+    cost = raw.get("cost")
+    if isinstance(cost, dict):
+        return _dollars(cost.get("total_cost"))
+    if cost is None:
+        ticks = _dollars(raw.get("cost_in_usd_ticks"), most=MOST_DOLLARS / _TICK)
+        return None if ticks is None else ticks * _TICK
+    charged, details = _dollars(cost), raw.get("cost_details")
+    if charged is None or raw.get("is_byok") is not True or not isinstance(details, dict):
+        return charged
+    # With a key of one's own, OpenRouter charges its fee alone, and the provider of the model sends a bill too.
+    return charged + (_dollars(details.get("upstream_inference_cost")) or 0)
+
+
+def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
+    """The tokens times their prices; None if a price or a number is missing.
+
+    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
+    servers say what they wrote into it; there the true cost may be some per cent higher.
+    """
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    prices = pricing
+    if pricing.long_context is not None and usage.input_tokens >= (pricing.long_context_from or 0):
+        prices = pricing.long_context
+    if prices.input is None or prices.output is None:
+        return None
+    read = min(usage.cached_tokens or 0, usage.input_tokens)
+    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
+    cache_read = prices.input if prices.cache_read is None else prices.cache_read
+    cache_write = prices.input if prices.cache_write is None else prices.cache_write
+    other = (usage.input_tokens - read - written) * prices.input
+    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
+
+
+def _dollars(value: Any, most: Decimal = Decimal(MOST_DOLLARS)) -> Decimal | None:
+    """The amount in a number or a text, or None; the log names a value that is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(value)[:_MOST_DIGITS])
+    except (InvalidOperation, ValueError):  # an integer of thousands of digits has no text
+        amount = Decimal("NaN")
+    if amount.is_finite() and 0 <= amount <= most:
+        return amount
+    _logger.warning("the upstream reports a cost that is no amount in dollars (%.40s); it counts as unknown", amount)
+    return None
+
+
+# ---- request tokens ----
+# The tokens of one request: the estimate of them, and what its answer or refusal teaches.
+
+NEARLY_FULL: Final = 0.9
+"""The part of the input limit from which on a request is named in the log. It is sent all the same: an estimate can be
+wrong, and the upstream knows."""
+
+
+class RequestTokens:
+    """The known tokens of one request.
+
+    Whoever sends it makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so
+    that no answer waits for the ledger's file. Otherwise it is made when it is first needed.
+
+    Args:
+        accounting: What counts and learns.
+        model: The model that is asked, with its limit as it is known now.
+        messages: The conversation.
+        options: Holds the tools, and the host's name of the conversation.
+        pricing: What the model costs, or None.
+        on_limit_change: Called when the limit of the model is another one from now on.
+    """
+
+    def __init__(
+        self,
+        accounting: TokenAccounting,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        pricing: Pricing | None = None,
+        on_limit_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._accounting = accounting
+        self._model = model
+        self._pricing = pricing
+        self._on_limit_change = on_limit_change
+        self._messages = messages
+        self._tools = options.tools
+        self._estimate: RequestEstimate | None = None
+        self._estimating: asyncio.Task[None] | None = None
+        conversation = options.model_options.get("_conversationId")
+        self._conversation = conversation if isinstance(conversation, str) and conversation else None
+
+    async def estimate(self) -> None:
+        """Estimates the tokens; other answers go on while the ledger's file is read."""
+        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools)
+
+    @asynccontextmanager
+    async def estimated_beside(self) -> AsyncIterator[None]:
+        """Estimates the tokens beside the block, unless they are estimated: a request need not wait for the number."""
+        if self._estimate is not None:
+            yield
+            return
+        estimating = self._estimating = asyncio.create_task(self._estimate_and_log())
+        try:
+            yield
+        finally:
+            estimating.cancel()
+            if estimating.done() and not estimating.cancelled():
+                estimating.exception()  # raised by `settled`, unless the request failed before that
+
+    async def settled(self) -> None:
+        """Waits for the estimate that is made beside the request."""
+        if self._estimating is not None:
+            await self._estimating
+
+    async def _estimate_and_log(self) -> None:
+        await self.estimate()
+        self.log_expected()
+
+    @property
+    def _made(self) -> RequestEstimate:
+        if self._estimate is None:
+            self._estimate = self._accounting.estimate_request(self._model, self._messages, self._tools)
+        return self._estimate
+
+    @property
+    def expected(self) -> int:
+        """The tokens that the request is expected to have."""
+        return self._made.total.tokens
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether the expected tokens come near the model's limit, or exceed it."""
+        return self._made.total.tokens >= NEARLY_FULL * self._model.max_input_tokens
+
+    def log_expected(self) -> None:
+        """Logs the expected tokens; as a warning if they come near the model's limit or exceed it."""
+        total, limit = self._made.total, self._model.max_input_tokens
+        if self.is_nearly_full:
+            _logger.warning(
+                "the request to %s has %s tokens (%s), of %s that it takes; sent all the same",
+                self._model.id,
+                f"{total.tokens:,}",
+                total.source,
+                f"{limit:,}",
+            )
+        elif _logger.isEnabledFor(logging.INFO):
+            factor = self._accounting.factor(self._model.family)
+            _logger.info(
+                "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
+            )
+
+    def counted(self, count: TokenCount | None) -> None:
+        """Replaces the estimate by the upstream's own count; None changes nothing."""
+        if count is not None:
+            self._estimate = replace(self._made, total=count)
+
+    def answered(self, finish: Finish) -> DataPart | None:
+        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
+        cost = cost_of(finish, self._pricing)
+        if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
+            shown = ", ".join(unusable)
+            _logger.warning(
+                "%s reports numbers of tokens that cannot be, they count as unknown: %s", self._model.id, shown
+            )
+        if finish.edits:
+            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
+        if finish.error is None and finish.usage is not None:
+            used = finish.usage
+            self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
+        before = self._accounting.factor(self._model.family)
+        self._accounting.answered(self._made, finish.usage, conversation=self._conversation, cost=cost)
+        self._say_how_good(finish.usage, before)
+        return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
+
+    def _say_how_good(self, usage: Usage | None, factor: float) -> None:
+        """Logs the reported beside the expected tokens, and what that taught."""
+        if usage is None or usage.input_tokens is None:
+            _logger.info("%s reported no tokens of the request", self._model.id)
+            return
+        total = self._made.total
+        _logger.info(
+            "%s took %d tokens where %d were expected (%s), and gave %s; factor %.3f, before %.3f",
+            self._model.id,
+            usage.input_tokens,
+            total.tokens,
+            total.source,
+            "no number" if usage.output_tokens is None else usage.output_tokens,
+            self._accounting.factor(self._model.family),
+            factor,
+        )
+
+    def _check_limit(self, input_tokens: int) -> None:
+        """Lifts the limit of a model that took more: its local server was loaded with a larger context.
+
+        The model is advertised with the limit that was learned, here or by another process. So an input below what is
+        advertised lifts none but one that was learned here meanwhile, and the file of the ledger is not read for it:
+        all other answers would wait for that.
+        """
+        may_be_lower = input_tokens > self._model.max_input_tokens or self._accounting.has_learned_limit(self._model)
+        if may_be_lower and self._accounting.took(self._model, input_tokens):
+            _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
+            self._on_limit_change()
+
+    def refused(self, error: UpstreamError, overflow: Overflow) -> ContextLengthExceededError:
+        """Learns from the refusal of a too long input, and makes its error.
+
+        Args:
+            error: The refusal.
+            overflow: The numbers that it names.
+        """
+        limit = overflow.limit or self._limit_without_a_number(overflow)
+        self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
+        self._on_limit_change()
+        return ContextLengthExceededError(
+            self._model.name,
+            limit=overflow.limit,
+            count=overflow.count,
+            http_status=error.http_status,
+            provider_code=error.provider_code,
+        )
+
+    def _limit_without_a_number(self, overflow: Overflow) -> int | None:
+        """A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
+
+        None where the bytes of a request were too many: that says nothing of tokens.
+        """
+        if not overflow.speaks_of_tokens:
+            return None
+        known = self._model.max_input_tokens
+        return max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))
+
+
+# ---- question ----
+# The question of a host as a value, for whichever models are asked.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A conversation whose next message is asked for.
+
+    Attributes:
+        shown_model_id: The model as the host names it.
+        messages: The conversation.
+        options: What goes with it.
+        progress: Where the answer is reported.
+        token: Cancelled when nobody waits for the answer any more.
+    """
+
+    shown_model_id: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    progress: ForwardingProgress
+    token: CancellationToken
+
+    @property
+    def may_be_asked_again(self) -> bool:
+        """Whether another attempt may follow: nothing was reported, and the caller still waits."""
+        return not self.progress.has_begun and not self.token.is_cancellation_requested
+
+
+# ---- answer progress ----
+# The progress of one answer over all its attempts: its parts and its end.
+
+
+class ForwardingProgress:
+    """Passes the parts of an answer to the caller's progress, and its end once.
+
+    Several attempts may be made at one answer: with less carried state, or of a fallback model.
+
+    Args:
+        progress: Where the answer is reported; one that is no :class:`FinishingProgress` is not told its end.
+
+    Attributes:
+        has_begun: Whether a part was reported; then no other attempt may follow.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.has_begun = False
+        self._progress = progress
+        self._draining = as_kind(progress, DrainingProgress)
+        self._finishing = as_kind(progress, FinishingProgress)
+        self._waiting = as_kind(progress, WaitingProgress)
+        self._last: Finish | None = None
+
+    def report(self, part: ResponsePart) -> None:
+        """Reports a part."""
+        self.has_begun = True
+        self._progress.report(part)
+
+    async def drain(self) -> None:
+        """Waits for a consumer that is slower than the upstream."""
+        if self._draining is not None:
+            await self._draining.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Announces that the next attempt begins after some seconds."""
+        if self._waiting is not None:
+            self._waiting.wait(reason, seconds)
+
+    def attempt_ended(self, finish: Finish) -> None:
+        """Takes the end of one attempt; another may follow."""
+        self._last = finish
+
+    def answered(self) -> None:
+        """Passes on the end of the last attempt, if it had one."""
+        if self._last is not None:
+            self._tell(self._last)
+
+    def failed(self, error: LanguageModelError) -> None:
+        """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
+        last = self._last
+        # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
+        if last is None or last.error is None or last.error not in (error, error.__cause__):
+            last = Finish(Outcome.FAILED)
+        self._tell(replace(last, error=error))
+
+    def _tell(self, finish: Finish) -> None:
+        if self._finishing is not None:
+            self._finishing.finish(finish)
