@@ -16,7 +16,7 @@ from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.linked_files import FetchLimits, LinkedFiles, is_public
+from partstream.upstream.linked_files import FetchLimits, LinkedFiles, is_public
 from upstreams.upstreams import ask, configuration, gateway_to, run
 
 PNG = b"\x89PNG\r\n\x1a\n0"

@@ -35,8 +35,8 @@ from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import advise_on_key
+from partstream.upstream.linked_files import LinkedFiles, is_linked
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, stream_over_pauses
-from partstream.upstreams.linked_files import LinkedFiles, is_linked
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence

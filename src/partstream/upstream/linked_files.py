@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.parts import ResponsePart
 
-__all__ = ["FetchLimits", "LinkedFiles", "is_linked", "is_public"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
