@@ -19,7 +19,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation
 from partstream.testing.served import endpoint_at
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatIn
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -139,7 +139,7 @@ if TYPE_CHECKING:
     from partstream.upstream.context import LogLevel
     from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
     from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
-    from partstream.upstreams.provider import GatewayProvider
+    from partstream.upstream.provider import GatewayProvider
 
 __all__ = [
     "PROTOCOLS",
@@ -383,7 +383,7 @@ _LAZY = {
     "TokenCount": "partstream.tokens.families",
     "ConfigurationError": "partstream.settings.kinds",
     "GatewayConfiguration": "partstream.upstream.configuration",
-    "GatewayProvider": "partstream.upstreams.provider",
+    "GatewayProvider": "partstream.upstream.provider",
     "RetryPolicy": "partstream.upstream.configuration",
     "Secret": "partstream.upstream.endpoint",
     "Timeouts": "partstream.upstream.configuration",

@@ -23,7 +23,7 @@ from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.model_information import ModelOverride, ModelSelection
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

@@ -13,7 +13,7 @@ from servers.processes import free_port, running
 
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import Callable

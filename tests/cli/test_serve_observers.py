@@ -21,7 +21,7 @@ from partstream.serving.tracing import trace_starter
 from partstream.testing import ReplayUpstream
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from serving.asgi import Call, ask
 from upstreams.upstreams import configuration
 

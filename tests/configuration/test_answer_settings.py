@@ -20,7 +20,7 @@ from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import LevelFilter, LogLevel
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import ask, respond, run
 
 every_place = pytest.mark.parametrize("place", PLACES, ids=str)

@@ -14,7 +14,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.configuration import Timeouts
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, run, server_of
 
 URL = "https://api.example.com/v1"

@@ -18,7 +18,7 @@ from partstream.configuration import load_configuration
 from partstream.configuration.examination import examine
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Send, Step, document, event_stream
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import LIMITS, RETRY, ask, run, server_of
 
 # The search below reads all command lines of this machine: no other test, and no other run, may have the same key.

@@ -14,7 +14,7 @@ from partstream.conversation.provider_state import marker_part, read_marker
 from partstream.lm.parts import ThinkingPart
 from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, run
 
 TOOLS = tuple(

@@ -14,7 +14,7 @@ from partstream.lm.provider import LanguageModelChatInformation, LanguageModelCh
 from partstream.serving.app import ServingApp, app
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ReplayUpstream
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask as ask_application
 from serving.served import served
 from serving.wires import WIRES, Wire

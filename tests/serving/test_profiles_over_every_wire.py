@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from partstream import ChatMessage, RequestOptions, TextPart, ToolCallPart, ToolResultPart
 from partstream.testing import ReplayUpstream
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from serving.test_any_wire_into_any_other import ROUNDS, TOOLS, model, opaque_in
 from serving.wires import WIRES
 from upstreams.upstreams import ask, configuration, run

@@ -15,7 +15,7 @@ from partstream import CancellationTokenSource, RequestOptions, ToolCallPart
 from partstream.codec.json_codec import loads
 from partstream.tokens import Counters, CountSource
 from partstream.tokens.ledger import Ledger, open_ledger
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from tokens.sessions import Session
 from upstreams.upstreams import MODEL, Answer, configuration
 

@@ -23,8 +23,7 @@ from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import FixedKey, Secret
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import redacted_error
-from partstream.upstreams.model_list import ModelList
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider, ModelList
 from secret_forms import FORMS, finds
 from testing.clients import WITHOUT_TLS
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run

@@ -21,7 +21,7 @@ from partstream.errors import (
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
-from partstream.upstreams.fallbacks import helps_another_model, with_fallbacks
+from partstream.upstream.provider import helps_another_model, with_fallbacks
 from upstreams.upstreams import HELLO, MODEL, RETRY, ask, gateway_to, run, server_of
 
 HELPED = {

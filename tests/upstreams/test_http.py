@@ -14,7 +14,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 
 COUNTING = RequestSettings(count_tokens=CountTokens.UPSTREAM)

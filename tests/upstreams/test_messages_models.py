@@ -10,7 +10,7 @@ from partstream import CancellationTokenSource, RequestOptions
 from partstream.codec.json_codec import loads
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.test_messages_refusals import HELLO
 from upstreams.upstreams import HELLO as SAID
 from upstreams.upstreams import ask, run

@@ -17,8 +17,7 @@ from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.model_list import ModelList
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider, ModelList
 from upstreams.upstreams import run
 
 LIST = "/v1/models"

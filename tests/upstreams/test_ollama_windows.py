@@ -14,7 +14,7 @@ from models.lists import OLLAMA_SHOW, OLLAMA_TAGS
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import ask, run
 
 MODEL = "llama3.2:latest"

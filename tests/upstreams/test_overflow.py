@@ -11,7 +11,7 @@ from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens.ledger import Ledger
-from partstream.upstreams.fallbacks import has_more_room
+from partstream.upstream.provider import has_more_room
 from upstreams.upstreams import HELLO, MODEL, ask, gateway_to, replay, run, server_of
 
 TOO_LONG = "fault:context_length=600:700"

@@ -32,7 +32,7 @@ from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import (
     HELLO,
     LIMITS,

@@ -25,7 +25,7 @@ from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger import Ledger
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."

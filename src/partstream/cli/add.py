@@ -31,7 +31,7 @@ from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import presets
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import says_path_is_missing
-from partstream.upstreams.model_list import ModelList
+from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

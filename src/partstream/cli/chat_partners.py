@@ -12,7 +12,7 @@ from partstream.provider_files import default_name
 from partstream.tokens import Counters
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.http_errors import says_path_is_missing
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from partstream.user_code import fault_of
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from partstream.protocols.serve import path_for_model
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -37,7 +37,7 @@ from partstream.upstream.model_information import (
     parse_identity,
     summary_of,
 )
-from partstream.upstreams.model_list import ModelList
+from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -75,7 +75,7 @@ class ServedProviders:
         from partstream.cli.upstream_options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
         from partstream.lm.outputs import ErrorMode  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
-        from partstream.upstreams.provider import GatewayProvider  # noqa: PLC0415 - comes with it
+        from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - comes with it
 
         ledger, counters = self._opened_ledger(), Counters()
         for profile in profiles:

@@ -24,7 +24,7 @@ from partstream.upstream.discovery import list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstream.http import ConnectionSetupError, DocumentFetcher
 from partstream.upstream.http_errors import GENERAL_ADVICE, advice_on_missing_list, is_general, says_path_is_missing
-from partstream.upstreams.model_list import list_refusal
+from partstream.upstream.provider import list_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

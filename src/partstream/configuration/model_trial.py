@@ -14,7 +14,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.upstream.configuration import RetryPolicy
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from partstream.configuration.advice import Advice

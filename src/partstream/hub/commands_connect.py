@@ -195,7 +195,7 @@ async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415
     from partstream.upstream.detection import open_upstream  # noqa: PLC0415
     from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
-    from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
+    from partstream.upstream.provider import ModelList  # noqa: PLC0415
 
     configuration = GatewayConfiguration(
         f"{root}/v1", protocol=DEFAULT_PROTOCOL, api_key=token, allow_insecure_http=True, ledger=False

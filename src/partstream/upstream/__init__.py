@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.settings.kinds import ConfigurationError
     from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
     from partstream.upstream.endpoint import Secret
-    from partstream.upstreams.provider import GatewayProvider
+    from partstream.upstream.provider import GatewayProvider
 
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
@@ -23,7 +23,7 @@ __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "Ret
 _MODULES: Final = {
     "ConfigurationError": "partstream.settings.kinds",
     "GatewayConfiguration": "partstream.upstream.configuration",
-    "GatewayProvider": "partstream.upstreams.provider",
+    "GatewayProvider": "partstream.upstream.provider",
     "RetryPolicy": "partstream.upstream.configuration",
     "Secret": "partstream.upstream.endpoint",
     "Timeouts": "partstream.upstream.configuration",

@@ -17,7 +17,7 @@ from partstream import LanguageModelChatInformation
 from partstream.conversation.preparation import RequestSettings
 from partstream.loopback.connection import ServerConnection
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 __all__ = ["Served", "served"]
 

@@ -21,7 +21,7 @@ from partstream.serving.settings import ServingSettings
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy, Timeouts
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask, call
 from serving.wires import WIRES
 from upstreams.upstreams import configuration, run

@@ -17,7 +17,7 @@ from partstream.protocols.protocol import KeyKind
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import run
 
 CLAUDE = "anthropic/claude-sonnet-4.5"

@@ -18,7 +18,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from protocols.ai_sdk.messages import call, check_calls, message
 from upstreams.test_requests import kept
 from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of

@@ -22,7 +22,7 @@ from partstream.upstream.detection import DetectionFile, Detector
 from partstream.upstream.detection_rules import Detected, known_wires, probed_wires
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import Connections
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import RETRY, ask, run, server_of
 
 RESPONSES, CHAT, MESSAGES, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1/models"

@@ -20,7 +20,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, ask
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration, fingerprint_of, own_settings_of, upstream_rows
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 from questions import questions
 from upstreams.detection.test_detecting import ROUND
 from upstreams.upstreams import HELLO, LIMITS, MODEL, ask, run

@@ -14,7 +14,7 @@ from partstream.protocols.protocol import AUTO
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret, is_loopback, without_query
-from partstream.upstreams.provider import GatewayProvider
+from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -100,7 +100,7 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
-        from partstream.upstreams.provider import GatewayProvider  # noqa: PLC0415 - comes with it
+        from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - comes with it
 
         configuration = replace(self.configuration(), cache_folder=CACHE.path())
         ledger, counters = self._surroundings.tokens.open()

@@ -52,7 +52,7 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
 async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
     """The hub that a group asks, if its provider is loaded and its key is one that a hub gave; None for all others."""
     from partstream.hub.client import is_of_hub  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
-    from partstream.upstreams.provider import GatewayProvider  # noqa: PLC0415 - as above
+    from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - as above
 
     generation = hosted.loaded
     if generation is None or not isinstance(generation.provider, GatewayProvider):

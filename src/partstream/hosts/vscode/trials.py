@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
-    from partstream.upstreams.model_list import ModelList
+    from partstream.upstream.provider import ModelList
 
 __all__ = ["TRIAL_SECONDS", "try_server"]
 
@@ -63,7 +63,7 @@ async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
     """What the server says when it is asked for its models."""
     from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
-    from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
+    from partstream.upstream.provider import ModelList  # noqa: PLC0415
 
     result: wire.TryServerResult = {"models": []}
     try:

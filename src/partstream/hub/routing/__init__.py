@@ -40,7 +40,7 @@ from partstream.serving.current_answer import current_answer
 from partstream.serving.models import ModelCatalogue
 from partstream.upstream.context import one_attempt
 from partstream.upstream.endpoint import CredentialError
-from partstream.upstreams.fallbacks import has_more_room, helps_another_model
+from partstream.upstream.provider import has_more_room, helps_another_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

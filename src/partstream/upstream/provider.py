@@ -1,0 +1,737 @@
+"""The provider of a model server: its models, its answers, its token counts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import httpx2
+
+from partstream.codec.json_codec import dumps
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
+from partstream.errors import (
+    ContextLengthExceededError,
+    LanguageModelError,
+    TimeoutPhase,
+    TruncatedStreamError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+    with_facts,
+)
+from partstream.lm.cancellation import EventEmitter
+from partstream.lm.outputs import ErrorMode, error_text
+from partstream.lm.provider import LanguageModelChatProvider
+from partstream.protocols.known_servers import known_server
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
+from partstream.tokens.accounting import TokenAccounting
+from partstream.upstream.configuration import CaptureMode, fingerprint_of
+from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
+from partstream.upstream.detection import Detector, advice_on_protocol
+from partstream.upstream.discovery import DiskCache, ModelDiscovery
+from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http_errors import (
+    NO_LIST_ADVICE,
+    advice_on_missing_list,
+    advise_on_key,
+    content_type_error,
+    http_error,
+    says_path_is_missing,
+)
+from partstream.upstream.model_facts import Fact, Source, known_capabilities, stated_capabilities
+from partstream.upstream.model_information import information_of, is_allowed, offered_models
+from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from partstream.conversation.preparation import ModelCapabilities
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
+    from partstream.protocols.errors import Errors
+    from partstream.protocols.known_servers import KnownServer
+    from partstream.tokens import Counters, TokenCount
+    from partstream.tokens.ledger import Ledger
+    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import Detected
+    from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.model_facts import ModelRecord, Pricing
+    from partstream.upstream.model_information import OfferedModel
+
+
+# ---- known upstream ----
+# An upstream whose protocol is known: its models, and who asks them.
+
+
+class ProtocolClient:
+    """One upstream in one protocol; serves any number of requests at once.
+
+    Attributes:
+        models: Its models.
+        sender: Asks them.
+        detected: How the protocol was found out, the last time; None where it was set.
+        errors: How it says what went wrong.
+
+    Args:
+        configuration: The upstream, with its protocol.
+        models: As the attribute.
+        sender: As the attribute.
+        detected: As the attribute.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        models: ModelList,
+        sender: RequestSender,
+        detected: Detected | None = None,
+    ) -> None:
+        self._configuration = configuration
+        self.models = models
+        self.sender = sender
+        self.detected = detected
+        self.errors: Errors = asking(configuration.protocol).errors
+
+    def is_spoken_as(self, found: Detected) -> bool:
+        """Whether this is the upstream with the protocol and the base URL that were found out."""
+        own = self._configuration
+        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
+
+
+# ---- model list ----
+# The models that a gateway offers: the configured ones, or those that the upstream lists.
+
+
+class ModelList:
+    """The models of one upstream.
+
+    Args:
+        configuration: Which upstream, and what a person says of its models.
+        fetch: Asks the upstream; whoever made it closes its connections.
+        on_change: Called when the list is another than the one that was given last.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
+        self._configuration = configuration
+        self._fetch = fetch
+        self._pricing: Mapping[str, Pricing] = {}
+        self._capabilities: Mapping[str, ModelCapabilities] = {
+            model.id: stated_capabilities(model) for model in configuration.models
+        }
+        folder, base_url = configuration.cache_folder, configuration.base_url
+        corner = asking(configuration.protocol)
+        self._path = corner.path
+        self._choose_window = corner.choose_window
+        base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
+        self._said_windows: dict[str, Fact[int]] = {}
+        self._discovery = ModelDiscovery(
+            fetch,
+            base_path,
+            on_change,
+            upstream=configuration.shown_url,
+            further_lists=further_lists,
+            models_path=corner.models_path,
+            cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
+            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+            refusal=partial(list_refusal, configuration=configuration),
+        )
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """The models as VS Code gets them.
+
+        Raises:
+            LanguageModelError: There is no list yet, and none can be had now.
+        """
+        if self._configuration.models:
+            return self._configuration.models
+        limits = self._configuration.selection.limits
+        models = await self.offered()
+        self._pricing = {
+            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
+        }
+        self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
+        return tuple(self._shown(model, information_of(model, limits)) for model in models)
+
+    async def offered(self) -> Sequence[OfferedModel]:
+        """The models with the source of every fact; details of each model arrive after the list.
+
+        Raises:
+            UpstreamError: As in :meth:`information`.
+        """
+        return [self._with_window(model) for model in await self._listed()]
+
+    async def _listed(self) -> Sequence[OfferedModel]:
+        selection = self._configuration.selection
+        if not self._configuration.discovers:
+            return offered_models((), selection)
+        try:
+            records = await self._records()
+        except LanguageModelError as error:
+            if not selection.overrides:
+                raise
+            _logger.warning("only the configured models are offered: %s", error)
+            records = ()
+        return offered_models(records, selection)
+
+    async def _records(self) -> tuple[ModelRecord, ...]:
+        try:
+            records = await self._discovery.records()
+        except UpstreamError as error:
+            if says_path_is_missing(error):
+                error.advise(await advice_on_missing_list(self._fetch, self._configuration))
+            raise
+        return tuple(record for record in records if record.is_served_at(self._path))
+
+    def _shown(self, model: OfferedModel, shown: LanguageModelChatInformation) -> LanguageModelChatInformation:
+        """The model with the context window in its tooltip, where requests set it."""
+        window = model.record.context_window
+        if self._choose_window is None or window is None:
+            return shown
+        told = f"Context window: {window.value:,} tokens ({window.origin})"
+        return replace(shown, tooltip="\n".join(filter(None, (shown.tooltip, told))))
+
+    def _with_window(self, model: OfferedModel) -> OfferedModel:
+        """The model with the context window that requests to it set, where they set one.
+
+        A prompt longer than that is cut by the server without a word, so no limit of prompts exceeds it.
+        """
+        record = model.record
+        if self._choose_window is None:
+            return model
+        fact = record.context_window
+        if fact is None or fact.source is not Source.CONFIGURATION:
+            settings = self._configuration.request_settings(record.id)
+            window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
+            fact = Fact(window.tokens, Source(window.source), window.field)
+            if window.source is WindowSource.LOADED and record.loaded_window is not None:
+                fact = record.loaded_window
+        stated = record.max_input_tokens
+        fits = stated is None or stated.value <= fact.value
+        if self._said_windows.get(record.id) != fact:
+            self._said_windows[record.id] = fact
+            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
+            if not fits:
+                _logger.warning(
+                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
+                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    record.id,
+                    stated,
+                    fact,
+                )
+        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
+        return replace(model, record=record)
+
+    def pricing(self, model_id: str) -> Pricing | None:
+        """The prices of a model in the last list; None if they are unknown."""
+        return self._pricing.get(model_id)
+
+    def capabilities(self, model_id: str) -> ModelCapabilities:
+        """What the last list says that a model can do."""
+        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
+
+    async def settle(self) -> None:
+        """Waits until no request about the models is running."""
+        await self._discovery.settle()
+
+    async def aclose(self) -> None:
+        """Stops asking."""
+        await self._discovery.aclose()
+
+
+def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
+    """The error for a response that is no list of models, in the server's own words.
+
+    Args:
+        response: The response, without secrets.
+        configuration: Which server, and how it is asked.
+    """
+    if response.status == httpx2.codes.OK:
+        wanted, expected = "list of models", "application/json"
+        return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
+    errors = asking(configuration.protocol).errors
+    error = http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+    advise_on_key(error, configuration)
+    return error
+
+
+def _account(configuration: GatewayConfiguration) -> bytes:
+    """The identity of the caller for an upstream: the key or its source, and the headers."""
+    key = configuration.api_key.reveal() if configuration.api_key is not None else ""
+    headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
+    return dumps([key, configuration.key_place, headers])
+
+
+def with_learned_limits(
+    models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models, each with the lower limit of its list and of its upstream's refusals."""
+    learned = accounting.learned_limits()
+    return tuple(_limited(model, learned.get(model.id)) for model in models)
+
+
+def _limited(model: LanguageModelChatInformation, learned: int | None) -> LanguageModelChatInformation:
+    """The model with its learned limit, which the tooltip states."""
+    if learned is None or learned >= model.max_input_tokens:
+        return model
+    told = f"Input: {learned:,} tokens at the most, as the server said when it refused more"
+    return replace(model, max_input_tokens=learned, tooltip="\n".join(filter(None, (model.tooltip, told))))
+
+
+# ---- spoken upstream ----
+# An upstream whose protocol is set, or is found out when it is first asked and again when it was wrong.
+
+_Result = TypeVar("_Result")
+
+
+class Upstream:
+    """One upstream for all its requests; serves any number of them at once.
+
+    A protocol that is set is never doubted: nothing is asked to find it out.
+
+    Args:
+        configuration: The upstream.
+        tokens: Makes what is known of the tokens of a question to a model.
+        on_change: Called when the list of models has changed, or what it says.
+        ledger: Remembers what its models have refused; None for as long as this object lives.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
+        on_change: Callable[[], object],
+        ledger: Ledger | None = None,
+    ) -> None:
+        self._configuration = configuration
+        self._tokens = tokens
+        self._on_change = on_change
+        self._ledger = ledger
+        self._connections = Connections(configuration)
+        self._detector = Detector(configuration, self._connections) if configuration.is_detected else None
+        self._upstream = None if configuration.is_detected else self._made(None)
+        self._before: list[ProtocolClient] = []
+
+    @property
+    def detected(self) -> Detected | None:
+        """How its protocol was found out; None where it was set, or where nothing is known for certain."""
+        return None if self._detector is None else self._detector.known
+
+    async def errors(self) -> Errors:
+        """How it says what went wrong."""
+        return (await self._spoken()).errors
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """The models, see :meth:`partstream.upstream.provider.ModelList.information`.
+
+        Raises:
+            LanguageModelError: There is no list yet, and none can be had now.
+        """
+        if self._configuration.models:  # nobody is asked
+            return self._configuration.models
+        if not self._configuration.discovers:  # nor here
+            upstream = self._upstream or self._made(None)
+            return await upstream.models.information()
+        try:
+            return await self._tried(lambda upstream: upstream.models.information(), lambda: True)
+        except UpstreamError as error:
+            if self.detected is not None and says_path_is_missing(error):
+                error.advise(NO_LIST_ADVICE)
+            raise
+
+    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        """Asks a model and reports its answer.
+
+        Raises:
+            ContextLengthExceededError: The conversation is too long for the model.
+            LanguageModelError: What else the upstream did wrong, or what the request cannot express.
+        """
+        await self._tried(lambda upstream: upstream.sender.send(model, question), lambda: question.may_be_asked_again)
+
+    def pricing(self, model_id: str) -> Pricing | None:
+        """The prices of a model in the last list; None if they are unknown."""
+        return None if self._upstream is None else self._upstream.models.pricing(model_id)
+
+    async def settle(self) -> None:
+        """Waits until no request about the models is running."""
+        if self._upstream is not None:
+            await self._upstream.models.settle()
+
+    async def aclose(self) -> None:
+        """Stops asking, and closes the connections that are kept open."""
+        if self._detector is not None:
+            await self._detector.aclose()
+        for upstream in (*self._before, self._upstream):
+            if upstream is not None:
+                await upstream.models.aclose()
+        self._before.clear()
+        await self._connections.aclose()
+
+    async def _tried(
+        self, attempt: Callable[[ProtocolClient], Awaitable[_Result]], may_be_repeated: Callable[[], bool]
+    ) -> _Result:
+        """Asks, and once more in another protocol if the path was missing and something else is found out now."""
+        upstream = await self._spoken()
+        try:
+            return await attempt(upstream)
+        except UpstreamError as error:
+            if not says_path_is_missing(error):
+                self._advise(error, upstream.detected)
+                raise
+            again = await self._after(error, upstream)
+            if again is None or not may_be_repeated():
+                raise
+        return await attempt(again)
+
+    async def _after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
+        """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
+        if self._detector is None or upstream.detected is None:
+            error.advise(await self._advice_on_setting())
+            return None
+        found = await self._detector.detected_again(upstream.detected)
+        if upstream.is_spoken_as(found) or not found.is_certain:
+            self._advise(error, found)
+            return None
+        _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
+        return self._of(found)
+
+    async def _spoken(self) -> ProtocolClient:
+        """The upstream in the protocol that is set or found out.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        """
+        if self._detector is not None:
+            return self._of(await self._detector.detected())
+        assert self._upstream is not None  # noqa: S101 - for the type checker: made at once where nothing is found out
+        return self._upstream
+
+    def _of(self, found: Detected) -> ProtocolClient:
+        """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
+        before = self._upstream
+        if before is not None and before.is_spoken_as(found):
+            before.detected = found
+            return before
+        if before is not None:
+            self._before.append(before)
+        self._upstream = self._made(found)
+        if before is not None or not self._configuration.discovers:  # the list was given without it
+            self._on_change()
+        return self._upstream
+
+    def _made(self, found: Detected | None) -> ProtocolClient:
+        configuration = self._configuration
+        if configuration.is_detected:
+            protocol, base_url = (
+                (DEFAULT_PROTOCOL, configuration.base_url) if found is None else (found.protocol, found.base_url)
+            )
+            configuration = configuration.spoken(protocol, base_url)
+        fingerprint = fingerprint_of(configuration.protocol, self._configuration.base_url)
+        http = UpstreamHTTP(configuration, self._connections)
+        refused = RefusedFields(fingerprint, self._ledger)
+        models = ModelList(configuration, DocumentFetcher(http), self._on_change)
+        sender = RequestSender(
+            configuration, http, fingerprint, self._tokens, refused, _server_of(found), models.capabilities
+        )
+        return ProtocolClient(configuration, models, sender, found)
+
+    async def _advice_on_setting(self) -> str:
+        try:
+            return await advice_on_protocol(self._configuration, self._connections)
+        except LanguageModelError as error:  # the key is gone meanwhile: the error itself is what counts
+            _logger.info("nothing is known of what the server speaks: %s", error)
+            return ""
+
+    @staticmethod
+    def _advise(error: UpstreamError, found: Detected | None) -> None:
+        """Says what helps, where it was a guess that failed."""
+        if found is not None and not found.is_certain:
+            error.advise(found.advice)
+
+
+def _server_of(found: Detected | None) -> KnownServer | None:
+    return None if found is None or not found.server else known_server(found.server)
+
+
+# ---- fallbacks ----
+# Asks fallback models in place of one that cannot answer; the list of models names them.
+
+_STATUSES: Final = frozenset({408, 425, 429})
+"""Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
+
+
+async def ask_in_turn(
+    candidates: Sequence[LanguageModelChatInformation],
+    ask: Callable[[LanguageModelChatInformation], Awaitable[None]],
+    question: ModelCall,
+    errors: Errors,
+) -> None:
+    """Asks the first model, then its fallback models, until one has reported a part.
+
+    Args:
+        candidates: The models, in the order in which they are asked.
+        ask: Asks one of them.
+        question: What is asked.
+        errors: How their server says what went wrong.
+
+    Raises:
+        LanguageModelError: The last model that was asked could not answer, and no other one would help.
+    """
+    for model, following in zip_longest(candidates, candidates[1:]):
+        try:
+            await ask(model)
+        except UpstreamError as error:
+            if following is None or not question.may_be_asked_again:
+                raise
+            if not helps_another_model(error, errors) and not has_more_room(following, model, error):
+                raise
+            _logger.warning("%s cannot answer, asking %s in its place: %s", model.id, following.id, error)
+        else:
+            return
+
+
+def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
+    """Tells whether another model can answer after this error.
+
+    Args:
+        error: Why this one could not.
+        errors: How its server says what went wrong.
+    """
+    if isinstance(error, UpstreamHTTPError):
+        status = error.http_status or 0
+        return status in _STATUSES or status >= 500
+    if isinstance(error, UpstreamFailureError):
+        kind = errors.kind_of(error)
+        return kind is not None and kind.is_passing
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
+    return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
+
+
+def has_more_room(
+    other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
+) -> bool:
+    """Tells whether another model may take an input that was too long for the first.
+
+    Only one with a larger known limit may.
+    """
+    if not isinstance(error, ContextLengthExceededError):
+        return False
+    return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
+
+
+def with_fallbacks(
+    models: Iterable[LanguageModelChatInformation], fallbacks: Mapping[str, tuple[str, ...]]
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models; the detail of those with fallback models names them."""
+    return tuple(
+        replace(model, detail="; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}"))))
+        if (others := fallbacks.get(model.id))
+        else model
+        for model in models
+    )
+
+
+# ---- warnings ----
+# What a list of models says of the upstream as a whole: what it speaks, and settings that have no effect.
+
+_ICON: Final = {"id": "warning"}
+"""A `ThemeIcon` of VS Code: it stands beside the model in the picker and in the editor of groups."""
+
+
+def with_protocol(
+    models: Iterable[LanguageModelChatInformation], detected: Detected | None
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models with a line in their tooltips that says what their upstream speaks, and why.
+
+    Args:
+        models: The models of an upstream.
+        detected: What was found out; None where nothing was, or where the protocol is set.
+    """
+    if detected is None:
+        return tuple(models)
+    return tuple(replace(model, tooltip="\n".join(filter(None, (model.tooltip, detected.says)))) for model in models)
+
+
+def with_warnings(
+    models: Iterable[LanguageModelChatInformation], warnings: Sequence[str]
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models with an icon and a text that say the warnings: VS Code has no other place beside a group that works.
+
+    Args:
+        models: The models of an upstream.
+        warnings: Sentences without secrets; the models stay as they are where there are none.
+    """
+    if not warnings:
+        return tuple(models)
+    said = "; ".join(warnings)
+    return tuple(_warned(model, said) for model in models)
+
+
+def _warned(model: LanguageModelChatInformation, said: str) -> LanguageModelChatInformation:
+    texts: Any = model.extra.get("warningText", {})
+    extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings.kinds": said}}
+    return replace(model, tooltip="\n\n".join(filter(None, (said, model.tooltip))), extra=extra)
+
+
+# ---- provider ----
+
+_logger = logging.getLogger("partstream.upstreams")
+
+
+class GatewayProvider(LanguageModelChatProvider):
+    """Offers the models of one upstream.
+
+    Args:
+        configuration: Which upstream, and how.
+        ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
+            wants none. Whoever made it closes it.
+        counters: The exact counters of tokens; without them texts are estimated.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import GatewayConfiguration, GatewayProvider, LanguageModelChatInformation, LanguageModels
+        >>> listed = (LanguageModelChatInformation("m", "M", "m", "1", 8_000, 1_000),)
+        >>> async def main():
+        ...     provider = GatewayProvider(GatewayConfiguration("http://127.0.0.1:1234/v1", models=listed))
+        ...     async with LanguageModels() as models:
+        ...         models.register_language_model_chat_provider("desk", provider)
+        ...         found = await models.select_chat_models({"vendor": "desk"})
+        ...     await provider.aclose()
+        ...     return [model.id for model in found]
+        >>> asyncio.run(main())
+        ['m']
+    """
+
+    def __init__(
+        self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
+    ) -> None:
+        self._configuration = configuration
+        self._did_change: EventEmitter[None] = EventEmitter()
+        self.on_did_change_language_model_chat_information = self._did_change.event
+        kept = ledger if configuration.ledger else None
+        self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
+        self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
+        self.on_did_correct_token_counts = self._accounting.on_did_correct
+
+    @property
+    def configuration(self) -> GatewayConfiguration:
+        """Which upstream it asks, and how."""
+        return self._configuration
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The configured models, or those that the upstream lists: the last known list at once, a new one behind.
+
+        Raises:
+            UpstreamError: There is no list yet, and none can be had now.
+        """
+        with logging_from(self._configuration.log_level):
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
+        told = with_protocol(with_fallbacks(models, self._configuration.fallbacks), self._upstream.detected)
+        return with_warnings(told, self._configuration.warnings)
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Sends the request and reports the answer as it streams; the usage comes last, as a data part.
+
+        A :class:`~partstream.lm.provider.FinishingProgress` is told how the answer ended, also when it failed.
+
+        Raises:
+            LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the
+                configuration wants errors as text.
+        """
+        captured = current_capture()
+        if captured is not None and self._configuration.capture is CaptureMode.OFF:
+            captured.leave_out()
+        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
+        with logging_from(self._configuration.log_level):
+            await run_until_cancelled(self._answer(model, question), token)
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """The tokens of a text or a message, see :meth:`token_count`."""
+        return self.token_count(model, text).tokens
+
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """The tokens of a text or a message, and whether they were reported, counted or estimated."""
+        return self._accounting.count(model, text)
+
+    def token_count_factor(self, model: LanguageModelChatInformation) -> float:
+        """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
+        return self._accounting.factor(model.family)
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open."""
+        await self._upstream.aclose()
+
+    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        """Asks for the answer, fallback models included, and passes the end to the progress."""
+        try:
+            candidates = [model, *await self._fallbacks_of(model)]
+            errors = await self._upstream.errors()
+            await ask_in_turn(candidates, partial(self._upstream.send, question=question), question, errors)
+        except LanguageModelError as error:
+            if question.token.is_cancellation_requested:
+                raise
+            if _logger.isEnabledFor(logging.DEBUG):  # the hosts say it where a person looks
+                _logger.debug("%s could not answer: %s", question.shown_model_id, with_facts(str(error), error))
+            self._failed(error, question)
+            return
+        if not question.token.is_cancellation_requested:
+            question.progress.answered()
+
+    def _failed(self, error: LanguageModelError, question: ModelCall) -> None:
+        """Ends an answer with an error, in the way that the configuration says.
+
+        Raises:
+            LanguageModelError: The error, unless a text of the answer says it.
+        """
+        progress = question.progress
+        if self._configuration.errors is ErrorMode.TEXT:
+            said = with_facts(str(error), error)
+            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, said)
+            progress.report(error_text(error, has_begun=progress.has_begun))
+            progress.failed(error)
+            return
+        progress.failed(error)
+        raise error
+
+    async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
+        """The fallback models of a model; unknown ones are taken to be like it. None where somebody else has others."""
+        ids = self._configuration.fallbacks.get(model.id, ())
+        if not ids or is_one_attempt():
+            return []
+        try:
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
+        except UpstreamError as error:
+            _logger.info("nothing is known of the models to fall back on: %s", error)
+            models = ()
+        known = {one.id: one for one in models}
+        return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
+
+    def _tokens_of(self, model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
+        pricing = self._upstream.pricing(model.id)
+        return RequestTokens(
+            self._accounting, model, question.messages, question.options, pricing, self._announce_change
+        )
+
+    def _announce_change(self) -> None:
+        """Announces that the list of models changed."""
+        self._did_change.fire(None)
