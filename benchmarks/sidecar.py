@@ -27,8 +27,8 @@ from rich.console import Console
 from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
-from partstream.checked_progress import CheckedProgress
 from partstream.lm.parts import TextPart
+from partstream.runtime.progress import CheckedProgress
 from partstream.testing import ReplayUpstream
 
 if TYPE_CHECKING:

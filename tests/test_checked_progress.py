@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import CancellationTokenSource, ChatMessage, RequestOptions, TextPart, ToolCallPart, ToolResultPart
-from partstream.checked_progress import CheckedProgress
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.lm.contract import CheckMode, CodePlace, Violation
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import unchecked_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
+from partstream.runtime.progress import CheckedProgress
 from partstream.simple import chat_model
 
 TEXT = TextPart("text")

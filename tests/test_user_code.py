@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from partstream import CodePlace
-from partstream.user_code import failing_place, fault_of, from_user_code
+from partstream.runtime.progress import failing_place, fault_of, from_user_code
 
 LIBRARY = "/opt/lib/python3/site-packages/library.py"
 

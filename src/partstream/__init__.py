@@ -69,7 +69,6 @@ from partstream.lm.provider import (
 
 if TYPE_CHECKING:
     from partstream.answer_functions import UnknownKeywordError
-    from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
     from partstream.connecting import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
@@ -131,6 +130,7 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.reading import read_stream
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
+    from partstream.runtime.progress import CheckedProgress
     from partstream.settings.kinds import ConfigurationError
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
@@ -302,7 +302,7 @@ _LAZY = {
     "from_events": "partstream.runtime.client_events",
     "in_thread": "partstream.runtime.client_events",
     "UnknownKeywordError": "partstream.answer_functions",
-    "CheckedProgress": "partstream.checked_progress",
+    "CheckedProgress": "partstream.runtime.progress",
     "Chunk": "partstream.chunk_sources",
     "Chunks": "partstream.chunk_sources",
     "StreamUsage": "partstream.chunk_mapping",

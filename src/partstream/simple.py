@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from partstream.answer_functions import check_answer_function, check_keywords, checked_fields
-from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.codec.checks import Expectation, check
 from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.outputs import Finish
@@ -31,6 +30,7 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.runtime.progress import CheckedProgress, suspended_at
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.upstream.context import run_until_cancelled
 

@@ -32,12 +32,12 @@ from partstream import (
 )
 from partstream.agents import as_model
 from partstream.agents.run import RunStates
-from partstream.checked_progress import CheckedProgress
 from partstream.codec.json_codec import loads
 from partstream.lm.contract import CheckMode
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
+from partstream.runtime.progress import CheckedProgress
 
 WAIT_SECONDS = 20
 """Nothing here takes long; whatever waits longer has failed."""

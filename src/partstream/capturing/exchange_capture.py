@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from partstream.bundles.exchange import HowEnded, RecordedError
 from partstream.capturing.entries import ENTRY_BYTES, Entry
 from partstream.codec.redaction import without_secrets_by_name
-from partstream.user_code import said_by
+from partstream.runtime.progress import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

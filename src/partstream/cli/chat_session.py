@@ -35,7 +35,7 @@ from partstream.lm.parts import (
     ToolCallPart,
     UnifiedFinishReason,
 )
-from partstream.user_code import fault_of
+from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     import asyncio

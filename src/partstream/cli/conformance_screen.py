@@ -15,7 +15,7 @@ from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import TranscriptEventKind
 from partstream.conformance.verdicts import Verdict
-from partstream.user_code import fault_of
+from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.projects.table import requirements_of
 from partstream.provider_files import ProviderNotFoundError, SourceLoader
 from partstream.reloaded_provider import ReloadedProvider
-from partstream.user_code import fault_of
+from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,8 +18,8 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.lm.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.runtime.progress import failing_place, fault_of
 from partstream.settings.kinds import closest_name
-from partstream.user_code import failing_place, fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from partstream.conformance.transcript import TranscriptEventKind
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.lm.contract import RULES, Evidence
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
-from partstream.user_code import placed
+from partstream.runtime.progress import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from partstream.conformance.targets.provider import ProviderTarget, provider_fro
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.user_code import placed
+from partstream.runtime.progress import placed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage, unchecked_part
-from partstream.user_code import fault_of
+from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

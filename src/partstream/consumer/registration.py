@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from partstream.checked_progress import defined_at
 from partstream.codec.checks import Expectation, check, instance_of, optional, sequence_of
 from partstream.consumer.response import LanguageModelChatResponse
 from partstream.consumer.running_request import RunningRequest, as_language_model_error
@@ -17,6 +16,7 @@ from partstream.errors import CallerError, LanguageModelError, UnknownModelError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.runtime.progress import defined_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

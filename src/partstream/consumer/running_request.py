@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
-from partstream.checked_progress import CheckedProgress
 from partstream.consumer.part_buffer import PartBuffer
 from partstream.errors import LanguageModelError, ProviderStuckError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.contract import CheckMode
-from partstream.user_code import failing_place
+from partstream.runtime.progress import CheckedProgress, failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

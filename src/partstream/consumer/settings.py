@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from partstream.user_code import failing_place
+from partstream.runtime.progress import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

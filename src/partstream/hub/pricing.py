@@ -16,9 +16,9 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.hub.amounts import Need, nanodollars
 from partstream.hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
-from partstream.kept_answer import thinking_text
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
+from partstream.runtime.progress import thinking_text
 from partstream.serving.admission import StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource

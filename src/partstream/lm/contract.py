@@ -536,7 +536,7 @@ class ContractChecker:
         on_violation: Called with each violation, before an error is raised; a host logs here.
         namespace: The prefix that the provider's call ids should have, or None if unknown.
         locate: Called only for a part that breaks a rule; returns the line of the provider's code that reported it.
-            The checker does not look at the stack; :class:`partstream.checked_progress.CheckedProgress` does.
+            The checker does not look at the stack; :class:`partstream.runtime.progress.CheckedProgress` does.
 
     Attributes:
         violations: The first :data:`MAX_KEPT_VIOLATIONS` violations, in order.

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.checked_progress import CheckedProgress
 from partstream.errors import (
     EmptyAnswerError,
     LanguageModelError,
@@ -27,12 +26,12 @@ from partstream.errors import (
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
+from partstream.runtime.progress import CheckedProgress, failing_place
 from partstream.serving.counting import counted_usage
 from partstream.serving.current_answer import answering
 from partstream.serving.progress import ReplyProgress
 from partstream.tokens.records import watched_usage
 from partstream.upstream.context import capturing, run_to_the_last_report
-from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
-from partstream.kept_answer import KeptAnswer
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import Reply
+from partstream.runtime.progress import KeptAnswer
 from partstream.server.replies import BufferedReplySink, DocumentReply, Head, KeepAlive, StreamReply
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import ProviderCall

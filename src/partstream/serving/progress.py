@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.kept_answer import KeptAnswer, thinking_text
 from partstream.lm.parts import COST_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
+from partstream.runtime.progress import KeptAnswer, thinking_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,7 +129,7 @@ class ReplyProgress:
             self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
 
     def finish(self, finish: Finish, /) -> None:
-        """Takes the end; :attr:`partstream.checked_progress.CheckedProgress.said_finish` keeps it."""
+        """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
 
     async def drain(self) -> None:
         """Waits while the client is slow."""

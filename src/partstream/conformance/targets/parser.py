@@ -16,7 +16,7 @@ from partstream.conformance.targets.target import TargetDescription, UnusableTar
 from partstream.errors import CallerError
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.provider_files import SourceLoader
-from partstream.user_code import fault_of
+from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -15,8 +15,8 @@ from partstream.conformance.targets.target import TargetDescription, UnusableTar
 from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
+from partstream.runtime.progress import fault_of, placed
 from partstream.testing import ReplayUpstream
-from partstream.user_code import fault_of, placed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -15,7 +15,6 @@ from partstream.codec.checks import MOST_TOKENS, as_count
 from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
-from partstream.kept_answer import thinking_text
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     DataPart,
@@ -29,6 +28,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.runtime.progress import thinking_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

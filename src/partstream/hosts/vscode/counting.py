@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import MOST_TOKENS, as_amount, as_count
 from partstream.hosts.vscode.failures import is_providers_own
+from partstream.runtime.progress import said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import FactoredTokenCounts, SourcedTokenCounts
-from partstream.user_code import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from partstream.hosts.vscode.error_fields import field_of
 from partstream.hosts.vscode.forked import is_forked
 from partstream.hosts.vscode.problem_kinds import problem_kind
 from partstream.lm.contract import CodePlace
-from partstream.user_code import failing_place, fault_of, said_by
+from partstream.runtime.progress import failing_place, fault_of, said_by
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,8 +27,8 @@ from partstream.hosts.vscode.failures import (
 )
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.runtime.progress import logged_error, said_by
 from partstream.tokens.counting import CorrectsTokenCounts
-from partstream.user_code import logged_error, said_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence, Sized

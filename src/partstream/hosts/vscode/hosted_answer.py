@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.checked_progress import CheckedProgress
 from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.hosts.vscode.counting import count_all
 from partstream.hosts.vscode.failures import is_providers_own
 from partstream.hosts.vscode.shown_files import ShownFiles
 from partstream.hosts.vscode.usage_report import UsageWatch, counted_usage
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, usage_part
+from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import run_to_the_last_report
 
 if TYPE_CHECKING:

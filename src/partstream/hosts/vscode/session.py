@@ -34,8 +34,8 @@ from partstream.rpc.connection import (
     encode_error,
     encode_result,
 )
+from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
-from partstream.user_code import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

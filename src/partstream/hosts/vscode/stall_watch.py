@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from partstream.checked_progress import outermost_foreign_line
+from partstream.runtime.progress import outermost_foreign_line
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.turns import short_digest
-from partstream.kept_answer import KeptAnswer
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.lm.provider import WaitingProgress
+from partstream.runtime.progress import KeptAnswer
 from partstream.tokens import CountSource, MessageCounter
 
 if TYPE_CHECKING:

@@ -7,24 +7,143 @@ logs nothing; violations go to a callback, with the line of the provider's code 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, cast
 
 from partstream.codec.checks import as_kind
-from partstream.errors import ContractViolationError
+from partstream.errors import ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker
+from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish
+from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.user_code import is_of_provider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
-    from types import FrameType
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import FrameType, TracebackType
 
     from partstream.lm.contract import Violation
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress
 
-__all__ = ["CheckedProgress", "defined_at", "outermost_foreign_line", "suspended_at"]
+
+# ---- user code ----
+# Finds a person's own code in an error: the line that failed, what went wrong there, and the frames from there on.
+#
+# Every command and every host names a bug of a provider by this module, so that all name the same line.
+
+_NOT_THE_PROVIDERS: Final = sys.stdlib_module_names | {"partstream"}
+_INSTALLED: Final = ("site-packages", "dist-packages")
+_MOST_SAID: Final = 20_000
+"""The most characters of an error's text that are handed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong in a person's own code; its string form is `file, line 3: KeyError: 'seed'`.
+
+    Attributes:
+        message: The error's type and text, without its place; an error of Partstream's own needs no type.
+        place: The line that failed; None where no code of the person is involved.
+    """
+
+    message: str
+    place: CodePlace | None
+
+    def __str__(self) -> str:
+        return self.message if self.place is None else f"{self.place.file}, line {self.place.line}: {self.message}"
+
+
+def fault_of(error: BaseException, file: Path | None = None) -> Fault:
+    """What an error of a person's code says, and its line.
+
+    Args:
+        error: The error, whose class may be any.
+        file: The file that was run, if it is known.
+    """
+    return Fault(_message_of(error), failing_place(error, file))
+
+
+def said_by(error: BaseException) -> str:
+    """The text of an error, shortened; says so if the error fails to give one."""
+    try:
+        text = str(error)
+    except BaseException as failure:
+        return f"(no text: its __str__ raised {type(failure).__name__})"
+    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}... ({len(text):,} characters)"
+
+
+def failing_place(error: BaseException, file: Path | None = None) -> CodePlace | None:
+    """The line that failed: in `file` if the error passed through it, else the innermost one of the person's code.
+
+    The person's code is what is neither Partstream nor the standard library; where there is any outside installed
+    packages, these are left out too.
+
+    Args:
+        error: The error.
+        file: The provider's own file, if it has one.
+
+    Returns:
+        The line, or None where no code of the person is involved.
+    """
+    if isinstance(error, SyntaxError) and isinstance(error.filename, str) and isinstance(error.lineno, int):
+        return CodePlace(error.filename, error.lineno)
+    places = [
+        CodePlace(frame.tb_frame.f_code.co_filename, frame.tb_lineno)
+        for frame in _frames(error.__traceback__)
+        if is_of_provider(frame.tb_frame)
+    ]
+    own = [place for place in places if file is not None and place.file == str(file)]
+    persons = [place for place in places if not any(name in place.file for name in _INSTALLED)]
+    return next(reversed(own or persons or places), None)
+
+
+def placed(error: BaseException) -> str:
+    """An error as Python writes it, with the line of the person's code, unless its text says the line already."""
+    place = failing_place(error)
+    return repr(error) if place is None or str(place) in said_by(error) else f"{error!r} ({place})"
+
+
+def from_user_code(error: BaseException) -> TracebackType | None:
+    """The traceback from the first frame of the person's code on; the whole one where there is none.
+
+    None for a syntax error that no code of the person raised: its message holds the line.
+    """
+    for frame in _frames(error.__traceback__):
+        if is_of_provider(frame.tb_frame):
+            return frame
+    return None if isinstance(error, SyntaxError) else error.__traceback__
+
+
+def logged_error(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """What the log prints of an error: for `exc_info`."""
+    return type(error), error, from_user_code(error)
+
+
+def is_of_provider(frame: FrameType) -> bool:
+    """Whether a frame runs code that is neither Partstream nor the standard library."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _NOT_THE_PROVIDERS
+
+
+def _message_of(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "the file ends the process"
+    if isinstance(error, PartstreamError):  # a sentence for people
+        return said_by(error)
+    # The text of a syntax error repeats the place.
+    said = error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else said_by(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+# ---- checked progress ----
 
 
 class CheckedProgress:
@@ -203,3 +322,65 @@ def defined_at(function: object) -> CodePlace | None:
     """The line at which a function or a method begins; None for one that is not written in Python."""
     code = getattr(function, "__code__", None)
     return None if code is None else CodePlace(code.co_filename, code.co_firstlineno)
+
+
+# ---- kept answer ----
+# What is kept of an answer, to count its tokens where its provider reports none: the beginning, and how long it is.
+
+_KEPT: Final = 32_768
+"""The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
+
+
+def thinking_text(part: ThinkingPart) -> str:
+    """The text of a thinking part. A provider may report an array of strings, as in VS Code; they are joined."""
+    value: object = part.value
+    return value if isinstance(value, str) else "".join(cast("list[str]", value))
+
+
+class KeptAnswer:
+    """The parts of one answer, as far as they are kept."""
+
+    __slots__ = ("_kept", "_left_out", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: list[ResponsePart] = []
+        self._kept = self._left_out = 0
+
+    def keep(self, part: ResponsePart) -> None:
+        """Takes the next part."""
+        if part.__class__ is TextPart:  # nearly all are
+            length = len(part.value)
+        elif isinstance(part, TextPart | ThinkingPart):
+            length = len(part.value) if isinstance(part, TextPart) else len(thinking_text(part))
+        else:
+            self._parts.append(part)
+            return
+        if self._kept < _KEPT:
+            self._parts.append(part)
+            self._kept += length
+        else:
+            self._left_out += length
+
+    def message(self) -> ChatMessage:
+        """The answer so far, as the message in the next request; only the beginning of a long answer."""
+        return ChatMessage.assistant(_joined(self._parts))
+
+    @property
+    def length(self) -> float:
+        """The ratio of the whole answer's text length to that of :meth:`message`; 1 except for a long answer."""
+        return (self._kept + self._left_out) / self._kept if self._kept else 1.0
+
+
+def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
+    """The parts, with consecutive texts joined: a token may span the border between two."""
+    joined: list[ResponsePart] = []
+    for kind, group in groupby(parts, type):
+        if kind is TextPart:
+            joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
+        elif kind is ThinkingPart:
+            thoughts = [part for part in group if isinstance(part, ThinkingPart)]
+            joined += [part for part in thoughts if not part.value]  # they may carry hidden reasoning of an upstream
+            joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
+        else:
+            joined += group
+    return joined
