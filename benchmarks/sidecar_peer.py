@@ -23,7 +23,7 @@ __all__ = ["PROVIDER", "Peer", "Start", "peer", "texts"]
 
 PROVIDER: Final = """
 import asyncio, time
-from partstream.simple import chat_model, text_of
+from partstream.runtime.simple import chat_model, text_of
 
 @chat_model(name="Bench")
 async def provider(messages, options):

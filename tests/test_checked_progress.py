@@ -17,7 +17,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import unchecked_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.progress import CheckedProgress
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 TEXT = TextPart("text")
 BAD: Any = ToolResultPart("c")

@@ -41,7 +41,7 @@ from partstream import (
     user_request,
 )
 from partstream.codec.json_codec import dumps
-from partstream.simple import FunctionProvider
+from partstream.runtime.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.model_information import ModelSelection

@@ -5,7 +5,7 @@ import pytest
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 
 ONE = """
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 @chat_model(name="One")
 async def one(messages, options):
@@ -14,7 +14,7 @@ async def one(messages, options):
 PLAIN = "def answer(messages):\n    return 'hello'\n"
 TWO = ONE + ONE.replace("one", "two").replace("One", "Two")
 CLASSES = """
-from partstream.simple import FunctionProvider as Imported
+from partstream.runtime.simple import FunctionProvider as Imported
 from partstream import LanguageModelChatProvider
 
 class Abstract(LanguageModelChatProvider):

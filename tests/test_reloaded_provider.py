@@ -12,7 +12,7 @@ from partstream.reloaded_provider import ReloadedProvider
 
 SOURCE = """
 import asyncio
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 GATE = asyncio.Event()
 CLOSED = []

@@ -18,10 +18,9 @@ from partstream import (
     ToolResultPart,
     connect,
 )
-from partstream.answer_functions import UnknownKeywordError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import ModelFields
-from partstream.simple import chat_model, text_of, user_request
+from partstream.runtime.simple import UnknownKeywordError, chat_model, text_of, user_request
 
 ROOT = Path(__file__).parent.parent
 

@@ -68,7 +68,6 @@ from partstream.lm.provider import (
 )
 
 if TYPE_CHECKING:
-    from partstream.answer_functions import UnknownKeywordError
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
     from partstream.connecting import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
@@ -131,8 +130,15 @@ if TYPE_CHECKING:
     from partstream.reading import read_stream
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
     from partstream.runtime.progress import CheckedProgress
+    from partstream.runtime.simple import (
+        AnswerFunction,
+        FunctionProvider,
+        UnknownKeywordError,
+        chat_model,
+        text_of,
+        user_request,
+    )
     from partstream.settings.kinds import ConfigurationError
-    from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
     from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
@@ -301,7 +307,7 @@ _LAZY = {
     "ClientParts": "partstream.runtime.client_events",
     "from_events": "partstream.runtime.client_events",
     "in_thread": "partstream.runtime.client_events",
-    "UnknownKeywordError": "partstream.answer_functions",
+    "UnknownKeywordError": "partstream.runtime.simple",
     "CheckedProgress": "partstream.runtime.progress",
     "Chunk": "partstream.chunk_sources",
     "Chunks": "partstream.chunk_sources",
@@ -373,11 +379,11 @@ _LAZY = {
     "ProtocolLoadError": "partstream.protocols.protocol",
     "ProtocolName": "partstream.protocols.protocol",
     "read_stream": "partstream.reading",
-    "AnswerFunction": "partstream.simple",
-    "FunctionProvider": "partstream.simple",
-    "chat_model": "partstream.simple",
-    "text_of": "partstream.simple",
-    "user_request": "partstream.simple",
+    "AnswerFunction": "partstream.runtime.simple",
+    "FunctionProvider": "partstream.runtime.simple",
+    "chat_model": "partstream.runtime.simple",
+    "text_of": "partstream.runtime.simple",
+    "user_request": "partstream.runtime.simple",
     "StreamAdapter": "partstream.stream_adapter",
     "CountSource": "partstream.tokens.families",
     "TokenCount": "partstream.tokens.families",

@@ -7,7 +7,6 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from partstream.answer_functions import UnknownKeywordError
 from partstream.codec.checks import Expectation, check
 from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
@@ -18,7 +17,7 @@ from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
-from partstream.simple import FunctionProvider
+from partstream.runtime.simple import FunctionProvider, UnknownKeywordError
 from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret

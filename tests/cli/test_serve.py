@@ -24,7 +24,7 @@ TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these
 MODEL = """
 import asyncio
 from pathlib import Path
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 @chat_model(name="Parrot", id="parrot")
 async def parrot(messages, options):

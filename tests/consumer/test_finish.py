@@ -20,7 +20,7 @@ from partstream import (
 from partstream.consumer import ToolFunction, run_tool_loop
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import FinishingProgress
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 STOP = FinishReason(UnifiedFinishReason.STOP, "done")
 FINISH = Finish(Outcome.COMPLETED, STOP, Usage(10, 2, 12), "resp_1", "m-1", provider_metadata={"p": {"tier": "fast"}})

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from partstream.lm.parts import TextPart
+from partstream.runtime.simple import chat_model
 from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
-from partstream.simple import chat_model
 from serving.asgi import Call, ask, call
 
 RESPONSES = "/v1/responses"

@@ -21,7 +21,6 @@ from partstream.agents.adapter import AgentPairing
 from partstream.agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
 from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream.agents.run import AgentRun, AgentSpec, RunStates
-from partstream.answer_functions import check_keywords, checked_fields
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
@@ -30,6 +29,7 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.runtime.simple import check_keywords, checked_fields
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled

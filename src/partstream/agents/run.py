@@ -55,7 +55,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
-from partstream.simple import text_of, user_request
+from partstream.runtime.simple import text_of, user_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

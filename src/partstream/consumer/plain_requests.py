@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
-from partstream.answer_functions import UnknownKeywordError
 from partstream.codec.checks import InvalidArgumentError, refuse
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from partstream.runtime.simple import UnknownKeywordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.simple import user_request
+from partstream.runtime.simple import user_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

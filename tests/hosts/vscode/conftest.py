@@ -7,7 +7,7 @@ import pytest
 IMPORTS = """
 import asyncio, os, subprocess, sys, threading
 from partstream import TextPart, ToolResultPart
-from partstream.simple import chat_model, text_of
+from partstream.runtime.simple import chat_model, text_of
 from own_base import Base
 """
 

@@ -116,7 +116,7 @@ def test_a_key_reaches_neither_the_log_nor_an_error(tmp_path):
     path = tmp_path / "leaky.py"
     path.write_text(f"""
 import logging
-from partstream.simple import chat_model
+from partstream.runtime.simple import chat_model
 
 @chat_model(name="Leaky")
 async def provider(messages, options):
