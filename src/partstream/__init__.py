@@ -127,9 +127,9 @@ if TYPE_CHECKING:
         UnknownProtocolError,
     )
     from partstream.protocols.reader import StreamReader
-    from partstream.reading import read_stream
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
     from partstream.runtime.progress import CheckedProgress
+    from partstream.runtime.read_stream import read_stream
     from partstream.runtime.simple import (
         AnswerFunction,
         FunctionProvider,
@@ -378,7 +378,7 @@ _LAZY = {
     "UnknownProtocolError": "partstream.protocols.protocol",
     "ProtocolLoadError": "partstream.protocols.protocol",
     "ProtocolName": "partstream.protocols.protocol",
-    "read_stream": "partstream.reading",
+    "read_stream": "partstream.runtime.read_stream",
     "AnswerFunction": "partstream.runtime.simple",
     "FunctionProvider": "partstream.runtime.simple",
     "chat_model": "partstream.runtime.simple",

@@ -94,7 +94,7 @@
       "import json",
       "",
       "from partstream import TextPart, ThinkingPart, ToolCallPart",
-      "from partstream.reading import read_stream",
+      "from partstream.runtime.read_stream import read_stream",
       "",
       "BODY = (",
       literal(inspect.bytesOf(answer.bytes)) || '    b""',

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol, ProtocolName
 
-__all__ = ["read_stream"]
 
 _Yielded: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart | Finish
 _OnUnmapped: TypeAlias = "Callable[[Unmapped], object]"
