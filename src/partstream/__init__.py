@@ -68,8 +68,6 @@ from partstream.lm.provider import (
 )
 
 if TYPE_CHECKING:
-    from partstream.chunk_mapping import StreamUsage
-    from partstream.chunk_sources import Chunk, Chunks
     from partstream.connecting import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
     from partstream.consumer import (
         ConsumerLimits,
@@ -138,8 +136,8 @@ if TYPE_CHECKING:
         text_of,
         user_request,
     )
+    from partstream.runtime.stream_adapter import Chunk, Chunks, StreamAdapter, StreamUsage
     from partstream.settings.kinds import ConfigurationError
-    from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
     from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
     from partstream.upstream.context import LogLevel
@@ -309,9 +307,9 @@ _LAZY = {
     "in_thread": "partstream.runtime.client_events",
     "UnknownKeywordError": "partstream.runtime.simple",
     "CheckedProgress": "partstream.runtime.progress",
-    "Chunk": "partstream.chunk_sources",
-    "Chunks": "partstream.chunk_sources",
-    "StreamUsage": "partstream.chunk_mapping",
+    "Chunk": "partstream.runtime.stream_adapter",
+    "Chunks": "partstream.runtime.stream_adapter",
+    "StreamUsage": "partstream.runtime.stream_adapter",
     "AskSettings": "partstream.connecting",
     "ConnectSettings": "partstream.connecting",
     "Connection": "partstream.connecting",

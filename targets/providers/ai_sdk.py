@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from partstream import CancellationToken, ChatMessage, Progress, RequestOptions
-    from partstream.stream_adapter import AdaptedStream
+    from partstream.runtime.stream_adapter import AdaptedStream
 
 WORKER = Path(__file__).with_name("ai_sdk.mjs")
 MODEL = LanguageModelChatInformation(

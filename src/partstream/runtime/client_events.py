@@ -26,7 +26,6 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
-from partstream.chunk_sources import as_chunk, chunks_of
 from partstream.codec.checks import described, refuse
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOptions, Unmapped
@@ -34,6 +33,7 @@ from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
 from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
 from partstream.protocols.thinking import open_response
 from partstream.runtime.client_failures import failure_of
+from partstream.runtime.stream_adapter import as_chunk, chunks_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
