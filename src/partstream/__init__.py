@@ -68,7 +68,6 @@ from partstream.lm.provider import (
 )
 
 if TYPE_CHECKING:
-    from partstream.connecting import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
     from partstream.consumer import (
         ConsumerLimits,
         LanguageModelChat,
@@ -126,6 +125,7 @@ if TYPE_CHECKING:
     )
     from partstream.protocols.reader import StreamReader
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
+    from partstream.runtime.connect import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
     from partstream.runtime.progress import CheckedProgress
     from partstream.runtime.read_stream import read_stream
     from partstream.runtime.simple import (
@@ -310,12 +310,12 @@ _LAZY = {
     "Chunk": "partstream.runtime.stream_adapter",
     "Chunks": "partstream.runtime.stream_adapter",
     "StreamUsage": "partstream.runtime.stream_adapter",
-    "AskSettings": "partstream.connecting",
-    "ConnectSettings": "partstream.connecting",
-    "Connection": "partstream.connecting",
-    "ask": "partstream.connecting",
-    "ask_sync": "partstream.connecting",
-    "connect": "partstream.connecting",
+    "AskSettings": "partstream.runtime.connect",
+    "ConnectSettings": "partstream.runtime.connect",
+    "Connection": "partstream.runtime.connect",
+    "ask": "partstream.runtime.connect",
+    "ask_sync": "partstream.runtime.connect",
+    "connect": "partstream.runtime.connect",
     "ConsumerLimits": "partstream.consumer.settings",
     "Prompt": "partstream.consumer.plain_requests",
     "RequestFields": "partstream.consumer.plain_requests",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from partstream.consumer.plain_requests import Prompt
     from partstream.protocols.protocol import ProtocolName
 
-__all__ = ["AskSettings", "ConnectSettings", "Connection", "ask", "ask_sync", "connect"]
 
 _NO_OPTIONS: Final = RequestOptions()
 
