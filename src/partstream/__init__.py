@@ -89,7 +89,6 @@ if TYPE_CHECKING:
         run_tool_loop,
         stream_tool_loop,
     )
-    from partstream.consumer.plain_requests import Prompt, RequestFields
     from partstream.conversation.preparation import (
         ContextEdit,
         Continuation,
@@ -126,6 +125,7 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
     from partstream.runtime.connect import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
+    from partstream.runtime.consumer import Prompt, RequestFields
     from partstream.runtime.progress import CheckedProgress
     from partstream.runtime.read_stream import read_stream
     from partstream.runtime.simple import (
@@ -317,17 +317,17 @@ _LAZY = {
     "ask_sync": "partstream.runtime.connect",
     "connect": "partstream.runtime.connect",
     "ConsumerLimits": "partstream.consumer.settings",
-    "Prompt": "partstream.consumer.plain_requests",
-    "RequestFields": "partstream.consumer.plain_requests",
-    "LanguageModelChat": "partstream.consumer.language_model_chat",
+    "Prompt": "partstream.runtime.consumer",
+    "RequestFields": "partstream.runtime.consumer",
+    "LanguageModelChat": "partstream.runtime.consumer",
     "LanguageModelChatResponse": "partstream.consumer.response",
-    "LanguageModelChatSelector": "partstream.consumer.selector",
-    "LanguageModels": "partstream.consumer.language_models",
+    "LanguageModelChatSelector": "partstream.runtime.consumer",
+    "LanguageModels": "partstream.runtime.consumer",
     "LoopFinished": "partstream.consumer.tool_loop_events",
     "PartReceived": "partstream.consumer.tool_loop_events",
     "ProviderErrorListener": "partstream.consumer.settings",
     "RoundStarted": "partstream.consumer.tool_loop_events",
-    "SelectorFields": "partstream.consumer.selector",
+    "SelectorFields": "partstream.runtime.consumer",
     "ToolCallStarted": "partstream.consumer.tool_loop_events",
     "ToolCallable": "partstream.consumer.tool_execution",
     "ToolFunction": "partstream.consumer.tool_execution",

@@ -4,10 +4,7 @@ The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no fil
 """
 
 import partstream.codec.system  # noqa: F401 - for its effect
-from partstream.consumer.language_model_chat import LanguageModelChat
-from partstream.consumer.language_models import LanguageModels
 from partstream.consumer.response import LanguageModelChatResponse
-from partstream.consumer.selector import LanguageModelChatSelector, SelectorFields
 from partstream.consumer.settings import ConsumerLimits, ProviderErrorListener, ViolationListener
 from partstream.consumer.tool_execution import ToolCallable, ToolFunction, tool_result_content
 from partstream.consumer.tool_loop import DEFAULT_MAX_ROUNDS, run_tool_loop, stream_tool_loop
@@ -20,6 +17,7 @@ from partstream.consumer.tool_loop_events import (
     ToolLoopResult,
     ToolResultReceived,
 )
+from partstream.runtime.consumer import LanguageModelChat, LanguageModelChatSelector, LanguageModels, SelectorFields
 
 __all__ = [
     "DEFAULT_MAX_ROUNDS",

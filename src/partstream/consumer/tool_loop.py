@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from partstream.codec.checks import sequence_of
 from partstream.consumer.assistant_message import assistant_content
-from partstream.consumer.plain_requests import conversation_of
 from partstream.consumer.tool_execution import ToolFunction, ToolOutcome, execute_tool_call
 from partstream.consumer.tool_loop_events import (
     LoopFinished,
@@ -27,15 +26,15 @@ from partstream.consumer.tool_loop_events import (
 from partstream.errors import CallerError, ToolRoundLimitError
 from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.runtime.consumer import conversation_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from partstream.consumer.language_model_chat import LanguageModelChat
-    from partstream.consumer.plain_requests import Prompt
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
+    from partstream.runtime.consumer import LanguageModelChat, Prompt
 
 __all__ = ["DEFAULT_MAX_ROUNDS", "run_tool_loop", "stream_tool_loop"]
 

@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 
 from partstream.codec.checks import Expectation, check
 from partstream.consumer import LanguageModels
-from partstream.consumer.choosing import choose_model
-from partstream.consumer.plain_requests import ALSO_CALLED, REQUEST_FIELDS, RequestFields
 from partstream.errors import CallerError
 from partstream.lm.contract import CheckMode
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
+from partstream.runtime.consumer import ALSO_CALLED, REQUEST_FIELDS, RequestFields, choose_model
 from partstream.runtime.simple import FunctionProvider, UnknownKeywordError
 from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.consumer import LanguageModelChat
-    from partstream.consumer.plain_requests import Prompt
     from partstream.protocols.protocol import ProtocolName
+    from partstream.runtime.consumer import Prompt
 
 
 _NO_OPTIONS: Final = RequestOptions()
