@@ -7,7 +7,7 @@ import pytest
 from scripted import run, until
 
 from partstream import LanguageModelError, TextPart
-from partstream.consumer.part_buffer import PartBuffer
+from partstream.runtime.requests import PartBuffer
 
 
 def test_a_reader_waits_for_a_part_until_it_is_added() -> None:

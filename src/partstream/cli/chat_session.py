@@ -20,7 +20,6 @@ from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.codec.text import visible
 from partstream.consumer import LanguageModels
 from partstream.consumer.assistant_message import assistant_content
-from partstream.consumer.settings import ViolationLog
 from partstream.errors import PartstreamError
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
@@ -36,6 +35,7 @@ from partstream.lm.parts import (
 )
 from partstream.runtime.consumer import choose_model
 from partstream.runtime.progress import fault_of
+from partstream.runtime.requests import ViolationLog
 
 if TYPE_CHECKING:
     import asyncio

@@ -4,8 +4,6 @@ The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no fil
 """
 
 import partstream.codec.system  # noqa: F401 - for its effect
-from partstream.consumer.response import LanguageModelChatResponse
-from partstream.consumer.settings import ConsumerLimits, ProviderErrorListener, ViolationListener
 from partstream.consumer.tool_execution import ToolCallable, ToolFunction, tool_result_content
 from partstream.consumer.tool_loop import DEFAULT_MAX_ROUNDS, run_tool_loop, stream_tool_loop
 from partstream.consumer.tool_loop_events import (
@@ -18,6 +16,12 @@ from partstream.consumer.tool_loop_events import (
     ToolResultReceived,
 )
 from partstream.runtime.consumer import LanguageModelChat, LanguageModelChatSelector, LanguageModels, SelectorFields
+from partstream.runtime.requests import (
+    ConsumerLimits,
+    LanguageModelChatResponse,
+    ProviderErrorListener,
+    ViolationListener,
+)
 
 __all__ = [
     "DEFAULT_MAX_ROUNDS",

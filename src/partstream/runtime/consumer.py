@@ -25,16 +25,6 @@ from partstream.codec.checks import (
     refuse,
     sequence_of,
 )
-from partstream.consumer.response import LanguageModelChatResponse
-from partstream.consumer.running_request import RunningRequest, as_language_model_error
-from partstream.consumer.settings import (
-    ConsumerLimits,
-    ConsumerSettings,
-    ProviderErrorListener,
-    ViolationListener,
-    ViolationLog,
-    log_provider_error,
-)
 from partstream.errors import (
     CallerError,
     DuplicateVendorError,
@@ -51,6 +41,17 @@ from partstream.lm.provider import LanguageModelChatInformation, LanguageModelCh
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.progress import defined_at
+from partstream.runtime.requests import (
+    ConsumerLimits,
+    ConsumerSettings,
+    LanguageModelChatResponse,
+    ProviderErrorListener,
+    RunningRequest,
+    ViolationListener,
+    ViolationLog,
+    as_language_model_error,
+    log_provider_error,
+)
 from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
