@@ -45,7 +45,7 @@ from partstream.protocols.protocol import AUTO
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from partstream.consumer import LanguageModelChatResponse
+    from partstream.runtime.requests import LanguageModelChatResponse
 
 __all__ = ["TRIALS", "Target", "Trial", "UnexpectedError", "prove"]
 

@@ -68,27 +68,6 @@ from partstream.lm.provider import (
 )
 
 if TYPE_CHECKING:
-    from partstream.consumer import (
-        ConsumerLimits,
-        LanguageModelChat,
-        LanguageModelChatResponse,
-        LanguageModelChatSelector,
-        LanguageModels,
-        LoopFinished,
-        PartReceived,
-        ProviderErrorListener,
-        RoundStarted,
-        SelectorFields,
-        ToolCallable,
-        ToolCallStarted,
-        ToolFunction,
-        ToolLoopEvent,
-        ToolLoopResult,
-        ToolResultReceived,
-        ViolationListener,
-        run_tool_loop,
-        stream_tool_loop,
-    )
     from partstream.conversation.preparation import (
         ContextEdit,
         Continuation,
@@ -125,9 +104,22 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.runtime.client_events import ClientEvents, ClientParts, from_events, in_thread
     from partstream.runtime.connect import AskSettings, Connection, ConnectSettings, ask, ask_sync, connect
-    from partstream.runtime.consumer import Prompt, RequestFields
+    from partstream.runtime.consumer import (
+        LanguageModelChat,
+        LanguageModelChatSelector,
+        LanguageModels,
+        Prompt,
+        RequestFields,
+        SelectorFields,
+    )
     from partstream.runtime.progress import CheckedProgress
     from partstream.runtime.read_stream import read_stream
+    from partstream.runtime.requests import (
+        ConsumerLimits,
+        LanguageModelChatResponse,
+        ProviderErrorListener,
+        ViolationListener,
+    )
     from partstream.runtime.simple import (
         AnswerFunction,
         FunctionProvider,
@@ -137,6 +129,19 @@ if TYPE_CHECKING:
         user_request,
     )
     from partstream.runtime.stream_adapter import Chunk, Chunks, StreamAdapter, StreamUsage
+    from partstream.runtime.tool_loop import (
+        LoopFinished,
+        PartReceived,
+        RoundStarted,
+        ToolCallable,
+        ToolCallStarted,
+        ToolFunction,
+        ToolLoopEvent,
+        ToolLoopResult,
+        ToolResultReceived,
+        run_tool_loop,
+        stream_tool_loop,
+    )
     from partstream.settings.kinds import ConfigurationError
     from partstream.tokens import CountSource, TokenCount
     from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
@@ -323,20 +328,20 @@ _LAZY = {
     "LanguageModelChatResponse": "partstream.runtime.requests",
     "LanguageModelChatSelector": "partstream.runtime.consumer",
     "LanguageModels": "partstream.runtime.consumer",
-    "LoopFinished": "partstream.consumer.tool_loop_events",
-    "PartReceived": "partstream.consumer.tool_loop_events",
+    "LoopFinished": "partstream.runtime.tool_loop",
+    "PartReceived": "partstream.runtime.tool_loop",
     "ProviderErrorListener": "partstream.runtime.requests",
-    "RoundStarted": "partstream.consumer.tool_loop_events",
+    "RoundStarted": "partstream.runtime.tool_loop",
     "SelectorFields": "partstream.runtime.consumer",
-    "ToolCallStarted": "partstream.consumer.tool_loop_events",
-    "ToolCallable": "partstream.consumer.tool_execution",
-    "ToolFunction": "partstream.consumer.tool_execution",
-    "ToolLoopEvent": "partstream.consumer.tool_loop_events",
-    "ToolLoopResult": "partstream.consumer.tool_loop_events",
-    "ToolResultReceived": "partstream.consumer.tool_loop_events",
+    "ToolCallStarted": "partstream.runtime.tool_loop",
+    "ToolCallable": "partstream.runtime.tool_loop",
+    "ToolFunction": "partstream.runtime.tool_loop",
+    "ToolLoopEvent": "partstream.runtime.tool_loop",
+    "ToolLoopResult": "partstream.runtime.tool_loop",
+    "ToolResultReceived": "partstream.runtime.tool_loop",
     "ViolationListener": "partstream.runtime.requests",
-    "run_tool_loop": "partstream.consumer.tool_loop",
-    "stream_tool_loop": "partstream.consumer.tool_loop",
+    "run_tool_loop": "partstream.runtime.tool_loop",
+    "stream_tool_loop": "partstream.runtime.tool_loop",
     "CaptureMode": "partstream.upstream.configuration",
     "CheckMode": "partstream.lm.contract",
     "CodePlace": "partstream.lm.contract",

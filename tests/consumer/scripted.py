@@ -18,7 +18,7 @@ from partstream import (
     RequestOptions,
     ResponsePart,
 )
-from partstream.consumer import LanguageModelChatResponse
+from partstream.runtime.requests import LanguageModelChatResponse
 
 MODEL = LanguageModelChatInformation("small", "Small", "parrot", "1", 1000, 100)
 HELLO = [ChatMessage.user("Hello")]

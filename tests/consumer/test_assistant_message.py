@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.consumer.assistant_message import assistant_content
+from partstream.runtime.tool_loop import assistant_content
 
 CALL = ToolCallPart("c1", "look", {"at": "sky"})
 MARKER = DataPart.text("small\\state", "stateful_marker")

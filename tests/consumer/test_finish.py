@@ -17,10 +17,10 @@ from partstream import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.consumer import ToolFunction, run_tool_loop
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import FinishingProgress
 from partstream.runtime.simple import chat_model
+from partstream.runtime.tool_loop import ToolFunction, run_tool_loop
 
 STOP = FinishReason(UnifiedFinishReason.STOP, "done")
 FINISH = Finish(Outcome.COMPLETED, STOP, Usage(10, 2, 12), "resp_1", "m-1", provider_metadata={"p": {"tier": "fast"}})

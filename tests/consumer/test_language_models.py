@@ -7,8 +7,9 @@ import pytest
 from scripted import HELLO, Request, ScriptedProvider, information, run, until
 
 from partstream import InvalidArgumentError, LanguageModelError, LanguageModels, TextPart
-from partstream.consumer import ConsumerLimits, LanguageModelChatSelector
 from partstream.errors import CallerError, DuplicateVendorError, UnknownModelError
+from partstream.runtime.consumer import LanguageModelChatSelector
+from partstream.runtime.requests import ConsumerLimits
 
 PARROTS = ScriptedProvider(
     models=[information(id="a", family="parrot", version="1"), information(id="b", family="parrot", version="2")]

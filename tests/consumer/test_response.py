@@ -22,8 +22,8 @@ from partstream import (
     Tool,
     ToolCallPart,
 )
-from partstream.consumer import LanguageModelChatResponse
 from partstream.errors import UpstreamHTTPError
+from partstream.runtime.requests import LanguageModelChatResponse
 
 OPTIONS = RequestOptions(tools=(Tool("look", "Looks."),))
 PARTS: list[ResponsePart] = [

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scripted import HELLO, Request, answers, model_with, read_into, run, until
 
 from partstream import CancellationTokenSource, LanguageModelError, ResponsePart, TextPart, ToolCallPart
-from partstream.consumer import ConsumerLimits
 from partstream.errors import ContractViolationError, ProviderStuckError
 from partstream.lm.contract import RULES, CheckMode
 from partstream.lm.parts import unchecked_part
+from partstream.runtime.requests import ConsumerLimits
 
 TEXTS = [TextPart(letter) for letter in "abcd"]
 

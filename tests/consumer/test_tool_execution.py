@@ -8,9 +8,8 @@ import pytest
 from scripted import run
 
 from partstream import DataPart, TextPart, Tool, ToolCallPart, ToolResultPart
-from partstream.consumer import ToolFunction, tool_result_content
-from partstream.consumer.tool_execution import execute_tool_call
 from partstream.errors import CallerError
+from partstream.runtime.tool_loop import ToolFunction, execute_tool_call, tool_result_content
 
 IMAGE = DataPart.image(b"\x89PNG", "image/png")
 

@@ -22,7 +22,8 @@ from partstream import (
     ToolResultPart,
     run_tool_loop,
 )
-from partstream.consumer import (
+from partstream.errors import CallerError, ToolRoundLimitError
+from partstream.runtime.tool_loop import (
     LoopFinished,
     PartReceived,
     RoundStarted,
@@ -31,7 +32,6 @@ from partstream.consumer import (
     ToolResultReceived,
     stream_tool_loop,
 )
-from partstream.errors import CallerError, ToolRoundLimitError
 
 
 async def _look(tool_input):

@@ -13,12 +13,13 @@ from partstream import (
     ThinkingPart,
     ToolCallPart,
 )
-from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolFunction, run_tool_loop
 from partstream.errors import UpstreamFailureError
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import USAGE_MIME_TYPE
+from partstream.runtime.consumer import LanguageModelChatSelector, LanguageModels
+from partstream.runtime.tool_loop import ToolFunction, run_tool_loop
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play

@@ -18,8 +18,6 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.codec.text import visible
-from partstream.consumer import LanguageModels
-from partstream.consumer.assistant_message import assistant_content
 from partstream.errors import PartstreamError
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
@@ -33,9 +31,10 @@ from partstream.lm.parts import (
     ToolCallPart,
     UnifiedFinishReason,
 )
-from partstream.runtime.consumer import choose_model
+from partstream.runtime.consumer import LanguageModels, choose_model
 from partstream.runtime.progress import fault_of
 from partstream.runtime.requests import ViolationLog
+from partstream.runtime.tool_loop import assistant_content
 
 if TYPE_CHECKING:
     import asyncio
@@ -45,9 +44,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.chat_partners import ChatPartner
-    from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.lm.contract import Violation
     from partstream.lm.parts import FinishReason, ResponsePart
+    from partstream.runtime.consumer import LanguageModelChat
+    from partstream.runtime.requests import LanguageModelChatResponse
 
 __all__ = ["ChatSession", "Screens"]
 

@@ -22,8 +22,13 @@ from partstream.cli.console import make_console
 from partstream.cli.program import program
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.wrapping import broken_command
-from partstream.consumer import (
-    LanguageModels,
+from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.parts import TextPart, Usage
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
+from partstream.protocols.serve import path_for_model
+from partstream.runtime.consumer import LanguageModels
+from partstream.runtime.tool_loop import (
     LoopFinished,
     PartReceived,
     RoundStarted,
@@ -32,11 +37,6 @@ from partstream.consumer import (
     ToolResultReceived,
     stream_tool_loop,
 )
-from partstream.lm.messages import ChatMessage, Tool
-from partstream.lm.parts import TextPart, Usage
-from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
-from partstream.protocols.serve import path_for_model
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
 from partstream.upstream.configuration import GatewayConfiguration
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from partstream.consumer import LanguageModelChat, ToolLoopEvent, ToolLoopResult
+    from partstream.runtime.consumer import LanguageModelChat
+    from partstream.runtime.tool_loop import ToolLoopEvent, ToolLoopResult
 
 __all__ = ["command"]
 

@@ -22,10 +22,9 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
-from partstream.consumer import LanguageModels
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.provider_files import default_name
-from partstream.runtime.consumer import offered_models
+from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.model_facts import Source

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 from partstream.codec.json_codec import find_non_json
 from partstream.configuration.advice import AT_A_TERMINAL
 from partstream.configuration.findings import CheckStatus, Finding
-from partstream.consumer import LanguageModels
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.contract import Level
@@ -18,6 +17,7 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.lm.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.runtime.consumer import LanguageModels
 from partstream.runtime.progress import failing_place, fault_of
 from partstream.settings.kinds import closest_name
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.configuration.advice import Advice
-    from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.lm.contract import Violation
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.runtime.consumer import LanguageModelChat
+    from partstream.runtime.requests import LanguageModelChatResponse
 
 __all__ = ["TrialLimits", "examine_loaded", "examine_provider", "finding_on_load"]
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import Expectation, check
-from partstream.consumer import LanguageModels
 from partstream.errors import CallerError
 from partstream.lm.contract import CheckMode
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
-from partstream.runtime.consumer import ALSO_CALLED, REQUEST_FIELDS, RequestFields, choose_model
+from partstream.runtime.consumer import ALSO_CALLED, REQUEST_FIELDS, LanguageModels, RequestFields, choose_model
 from partstream.runtime.simple import FunctionProvider, UnknownKeywordError
 from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from partstream.consumer import LanguageModelChat
     from partstream.protocols.protocol import ProtocolName
-    from partstream.runtime.consumer import Prompt
+    from partstream.runtime.consumer import LanguageModelChat, Prompt
 
 
 _NO_OPTIONS: Final = RequestOptions()

@@ -1,0 +1,519 @@
+"""The consumer's side: register providers, select models, send requests, count tokens, run the tool loop.
+
+The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no file and no connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from partstream.codec import json_codec
+from partstream.codec.checks import Expectation, check_fields, instance_of, sequence_of
+from partstream.errors import CallerError, ToolRoundLimitError
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart
+from partstream.runtime.consumer import (
+    LanguageModelChat,
+    conversation_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import MessagePart, ResponsePart
+    from partstream.runtime.consumer import Prompt
+
+
+# ---- tool execution ----
+# Runs a tool that a model called and makes a result of its return value; knows no model and no conversation.
+
+ToolCallable: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[object] | object]
+"""Takes the call's input and returns the result, or an awaitable of the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFunction:
+    """A tool, and the function that executes it.
+
+    Attributes:
+        tool: The tool's description for the model.
+        call: Called with the call's input, a parsed JSON object. A coroutine function runs on the event loop; any
+            other callable runs in a worker thread, because a blocking call would hold up the answer and its
+            cancellation. Cancelling stops a coroutine; a thread cannot be stopped, and its result is dropped. For the
+            values that it may return, see :func:`tool_result_content`. The model is told of the errors that it raises.
+
+    Example:
+        >>> from partstream import Tool, ToolFunction
+        >>> weather = Tool("get_weather", "Tells the weather of a city.")
+        >>> get_weather = ToolFunction(weather, lambda arguments: f"19 °C in {arguments['city']}")
+        >>> get_weather.call({"city": "Oslo"})
+        '19 °C in Oslo'
+    """
+
+    tool: Tool
+    call: ToolCallable
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TOOL_FUNCTION)
+
+
+_TOOL_FUNCTION = {
+    "tool": instance_of(Tool),
+    "call": Expectation("a function of the call's input", callable),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """The outcome of one call.
+
+    Attributes:
+        call: The call.
+        result: The result for the model.
+        error: The error that the tool raised, for the log; None also for an unknown tool.
+    """
+
+    call: ToolCallPart
+    result: ToolResultPart
+    error: BaseException | None = None
+
+
+def tool_result_content(value: object) -> tuple[ToolResultContent, ...]:
+    """Makes the content of a tool's result from the tool's return value.
+
+    Args:
+        value: A text, a text or data part, a non-empty sequence of such parts, or any value that JSON can represent,
+            which becomes its JSON text (None becomes `null`).
+
+    Raises:
+        CallerError: `value` is none of these.
+    """
+    if isinstance(value, str):
+        return (TextPart(value),)
+    if isinstance(value, TextPart | DataPart):
+        return (value,)
+    if isinstance(value, list | tuple) and value and all(isinstance(item, TextPart | DataPart) for item in value):
+        return tuple(value)
+    try:
+        return (TextPart(json_codec.dumps(value).decode()),)
+    except TypeError as error:
+        message = f"got {type(value).__name__}, expected a text, parts or a JSON value ({error})"
+        raise CallerError(message) from error
+
+
+async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunction]) -> ToolOutcome:
+    """Runs the function that `functions` has for the call's tool; a failure becomes a result that describes it."""
+    function = functions.get(call.name)
+    if function is None:
+        known = ", ".join(functions) or "none"
+        return _failure(call, f"The tool {call.name!r} does not exist. Available tools: {known}.", None)
+    try:
+        value = await _call(function.call, call.input)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return _failure(call, f"The tool {call.name!r} cancelled itself.", error)
+    except Exception as error:
+        reason = f": {error}" if str(error) else ""
+        return _failure(call, f"The tool {call.name!r} failed with {type(error).__name__}{reason}", error)
+    try:
+        return ToolOutcome(call, ToolResultPart(call.call_id, tool_result_content(value)))
+    except CallerError as error:
+        return _failure(call, f"The tool {call.name!r} returned a result that cannot be sent: {error}", error)
+
+
+async def _call(function: ToolCallable, tool_input: Mapping[str, Any]) -> object:
+    if _is_coroutine_function(function):
+        value = function(tool_input)
+    else:
+        value = await asyncio.to_thread(function, tool_input)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _is_coroutine_function(function: ToolCallable) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _failure(call: ToolCallPart, text: str, error: BaseException | None) -> ToolOutcome:
+    return ToolOutcome(call, ToolResultPart(call.call_id, (TextPart(text),), is_error=True), error)
+
+
+# ---- tool loop events ----
+# The events and the result of a tool loop: values that a screen or a log can show; they know neither.
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """The loop sends a request.
+
+    Attributes:
+        number: The number of the round, from 1.
+        messages: The messages of the request.
+    """
+
+    number: int
+    messages: tuple[ChatMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartReceived:
+    """The model reported a part."""
+
+    part: ResponsePart
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """The response is complete, and a tool that it called is starting."""
+
+    call: ToolCallPart
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultReceived:
+    """A tool has ended; the results of a round come in the order in which the tools end.
+
+    Attributes:
+        call: The call that the result answers.
+        result: The result for the model.
+        error: The error that the tool raised, or None.
+    """
+
+    call: ToolCallPart
+    result: ToolResultPart
+    error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLoopResult:
+    """The result of a tool loop.
+
+    Attributes:
+        text: The text of the last round; after a cancellation, the text until then.
+        messages: The whole conversation: the given messages, then those of the loop. After a cancellation, it ends
+            with the parts until then, without the calls that have no results: no model accepts such calls.
+        rounds: The number of requests that were sent.
+        usage_parts: The data parts of media type `usage`, in order: normally one per round.
+        is_cancelled: Whether a cancellation ended the loop.
+        finish: How the last round's answer ended, or None if the provider did not report it.
+    """
+
+    text: str
+    messages: tuple[ChatMessage, ...]
+    rounds: int
+    usage_parts: tuple[DataPart, ...]
+    is_cancelled: bool
+    finish: Finish | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFinished:
+    """The loop has ended without an error; the last event."""
+
+    result: ToolLoopResult
+
+
+ToolLoopEvent: TypeAlias = RoundStarted | PartReceived | ToolCallStarted | ToolResultReceived | LoopFinished
+"""What :func:`~partstream.stream_tool_loop` yields, in the order in which it happens."""
+
+
+# ---- assistant message ----
+# Selects the parts of a response that the next request sends back as the assistant's message; knows no tool.
+#
+# Source: section 7.3 of the contract, and the data parts of a response that Copilot sends back.
+
+# The one data part that Copilot returns with each assistant message: it identifies state that the provider keeps.
+_RETURNED_MIME_TYPES = frozenset({"stateful_marker"})
+
+
+def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) -> tuple[ResponsePart, ...]:
+    """The content of the assistant's message: joined text and thinking, answered calls, the provider's marker.
+
+    Args:
+        parts: The parts of a response, in order.
+        answered: The ids of the calls that have results; other calls are left out.
+    """
+    runs: list[_Run] = []
+    for part in parts:
+        if not _is_returned(part, answered):
+            continue
+        if not runs or not runs[-1].take(part):
+            runs.append(_Run(part))
+    return tuple(run.joined() for run in runs)
+
+
+def _is_returned(part: ResponsePart, answered: Collection[str]) -> bool:
+    match part:
+        case ToolCallPart():
+            return part.call_id in answered
+        case DataPart():
+            return part.mime_type in _RETURNED_MIME_TYPES
+        case TextPart():
+            return part.value != ""
+        case ThinkingPart():
+            return True
+
+
+class _Run:
+    """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
+
+    __slots__ = ("_id", "_last", "_values")
+
+    def __init__(self, first: ResponsePart) -> None:
+        self._last = first
+        self._id = first.id if isinstance(first, ThinkingPart) else None
+        self._values = [first.value] if isinstance(first, TextPart | ThinkingPart) else []
+
+    def take(self, part: ResponsePart) -> bool:
+        """Adds `part` if it belongs to the run; returns whether it does."""
+        if not (self._continues_text(part) or self._continues_thinking(part)):
+            return False
+        self._values.append(part.value)
+        self._last = part
+        return True
+
+    def joined(self) -> ResponsePart:
+        """The run as one part."""
+        if isinstance(self._last, TextPart):
+            return TextPart("".join(self._values))
+        if isinstance(self._last, ThinkingPart):
+            return ThinkingPart("".join(self._values), self._id, self._last.metadata)
+        return self._last
+
+    def _continues_text(self, part: ResponsePart) -> TypeGuard[TextPart]:
+        return isinstance(part, TextPart) and isinstance(self._last, TextPart)
+
+    def _continues_thinking(self, part: ResponsePart) -> TypeGuard[ThinkingPart]:
+        # The last part of an item carries the metadata of the whole item: the part after it belongs to another item.
+        if not isinstance(part, ThinkingPart) or not isinstance(self._last, ThinkingPart) or self._last.metadata:
+            return False
+        if self._id is None:
+            self._id = part.id
+        return part.id in {None, self._id}
+
+
+# ---- tool loop ----
+# The tool loop: send a request, execute the tools that the model calls, send the results, until it calls none.
+#
+# Knows neither what a tool does nor who watches. Source: section 7.3 of the contract.
+
+DEFAULT_MAX_ROUNDS = 20
+"""The most requests of a loop, by default."""
+
+# How long a loop waits for cancelled tools, in seconds. Well-behaved tools end in the next turn of the event loop.
+_TOOL_STOP_SECONDS = 1.0
+
+_NO_OPTIONS = RequestOptions()
+
+
+async def run_tool_loop(
+    model: LanguageModelChat,
+    messages: Prompt,
+    tools: Sequence[ToolFunction],
+    options: RequestOptions = _NO_OPTIONS,
+    token: CancellationToken | None = None,
+    *,
+    on_part: Callable[[ResponsePart], object] | None = None,
+    max_rounds: int = DEFAULT_MAX_ROUNDS,
+) -> ToolLoopResult:
+    """Runs :func:`stream_tool_loop` to its end and returns its result.
+
+    Args:
+        model: As in :func:`stream_tool_loop`.
+        messages: As in :func:`stream_tool_loop`.
+        tools: As in :func:`stream_tool_loop`.
+        options: As in :func:`stream_tool_loop`.
+        token: As in :func:`stream_tool_loop`.
+        on_part: Called with every part of the model, as it comes.
+        max_rounds: As in :func:`stream_tool_loop`.
+
+    Raises:
+        LanguageModelError: A request failed.
+        ToolRoundLimitError: The model still called tools in the last round.
+        CallerError: The arguments contradict each other.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import Tool, ToolCallPart, ToolFunction, ToolResultPart, chat_model, connect, run_tool_loop
+        >>> @chat_model(name="Reader")
+        ... async def reader(messages, options):
+        ...     results = [part for part in messages[-1].content if isinstance(part, ToolResultPart)]
+        ...     yield results[0].content[0] if results else ToolCallPart("call-1", "read_file", {"path": "notes.txt"})
+        >>> read_file = ToolFunction(Tool("read_file", "Reads a file."), lambda arguments: f"{arguments['path']}: milk")
+        >>> async def main():
+        ...     async with connect(reader) as model:
+        ...         return await run_tool_loop(model, "What is in my notes?", [read_file])
+        >>> result = asyncio.run(main())
+        >>> result.text, result.rounds
+        ('notes.txt: milk', 2)
+    """
+    async with aclosing(stream_tool_loop(model, messages, tools, options, token, max_rounds=max_rounds)) as events:
+        async for event in events:
+            if on_part is not None and isinstance(event, PartReceived):
+                on_part(event.part)
+            elif isinstance(event, LoopFinished):
+                return event.result
+    raise AssertionError("a tool loop ends with LoopFinished or raises")
+
+
+async def stream_tool_loop(
+    model: LanguageModelChat,
+    messages: Prompt,
+    tools: Sequence[ToolFunction],
+    options: RequestOptions = _NO_OPTIONS,
+    token: CancellationToken | None = None,
+    *,
+    max_rounds: int = DEFAULT_MAX_ROUNDS,
+) -> AsyncGenerator[ToolLoopEvent, None]:
+    """Runs the tool loop and yields its events; the last event is :class:`LoopFinished`.
+
+    The calls of one response are executed at the same time, once the response is complete. For a tool that raises or
+    does not exist, the model gets a result that says so, and the loop continues. Closing the iterator early cancels
+    the request and the running tools.
+
+    Args:
+        model: The model.
+        messages: The user's text, or the conversation so far, oldest message first.
+        tools: The tools that the model may call, with unique names.
+        options: Further options of every request, without `tools`. A `tool_mode` of required applies to the first
+            round only: a model that had to call a tool in every round would never answer.
+        token: Ends the loop at once and normally when cancelled.
+        max_rounds: The most requests to send, at least 1.
+
+    Raises:
+        LanguageModelError: A request failed; the parts that came before were yielded.
+        ToolRoundLimitError: The model still called tools in the last round; those calls were not executed.
+        CallerError: The arguments contradict each other.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import chat_model, connect, stream_tool_loop, user_request
+        >>> @chat_model(name="Parrot")
+        ... async def parrot(messages, options):
+        ...     yield f"You said: {user_request(messages)}"
+        >>> async def main():
+        ...     async with connect(parrot) as model:
+        ...         return [type(event).__name__ async for event in stream_tool_loop(model, "Hello", [])]
+        >>> asyncio.run(main())
+        ['RoundStarted', 'PartReceived', 'LoopFinished']
+    """
+    functions = _functions_by_name(tools, options, max_rounds)
+    options = replace(options, tools=tuple(function.tool for function in tools))
+    loop = _Loop(tuple(conversation_of(messages)))
+    for number in range(1, max_rounds + 1):
+        yield RoundStarted(number, loop.messages)
+        loop.begin_round(number)
+        response = await model.send_request(loop.messages, options, token)
+        async with response, aclosing(response.stream) as parts:
+            async for part in parts:
+                loop.received.append(part)
+                yield PartReceived(part)
+        if response.is_cancelled or not loop.calls:
+            yield LoopFinished(loop.finish(response.is_cancelled, response.finish))
+            return
+        if number == max_rounds:
+            break
+        async with aclosing(_execute(loop.calls, functions, token)) as events:
+            async for event in events:
+                if isinstance(event, ToolResultReceived):
+                    loop.results[event.call.call_id] = event.result
+                yield event
+        if token is not None and token.is_cancellation_requested:
+            yield LoopFinished(loop.finish(True, response.finish))
+            return
+        loop.end_round()
+        options = replace(options, tool_mode=ToolMode.AUTO)
+    raise ToolRoundLimitError(max_rounds, tuple(call.name for call in loop.calls))
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The conversation of one loop, and the parts and results of its current round."""
+
+    messages: tuple[ChatMessage, ...]
+    rounds: int = 0
+    received: list[ResponsePart] = field(default_factory=list)
+    results: dict[str, ToolResultPart] = field(default_factory=dict)
+    usage_parts: list[DataPart] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[ToolCallPart]:
+        return [part for part in self.received if isinstance(part, ToolCallPart)]
+
+    def begin_round(self, number: int) -> None:
+        self.rounds = number
+        self.received = []
+        self.results = {}
+
+    def end_round(self) -> None:
+        """Adds the assistant's message, and the results of the answered calls in the order of the calls."""
+        self.usage_parts += [p for p in self.received if isinstance(p, DataPart) and p.mime_type == "usage"]
+        content = assistant_content(self.received, answered=self.results.keys())
+        if content:
+            self.messages += (ChatMessage.assistant(content),)
+        results: list[MessagePart] = [self.results[c.call_id] for c in self.calls if c.call_id in self.results]
+        if results:
+            self.messages += (ChatMessage.user(results),)
+
+    def finish(self, is_cancelled: bool, finish: Finish | None) -> ToolLoopResult:
+        self.end_round()
+        text = "".join(part.value for part in self.received if isinstance(part, TextPart))
+        return ToolLoopResult(text, self.messages, self.rounds, tuple(self.usage_parts), is_cancelled, finish)
+
+
+def _functions_by_name(
+    tools: Sequence[ToolFunction], options: RequestOptions, max_rounds: int
+) -> dict[str, ToolFunction]:
+    sequence_of("tools", tools, ToolFunction, "a ToolFunction")
+    if max_rounds < 1:
+        raise CallerError(f"max_rounds: got {max_rounds}, expected at least 1")
+    if options.tools:
+        raise CallerError("options.tools: got tools without functions, expected all tools in `tools`")
+    twice = [name for name, count in Counter(function.tool.name for function in tools).items() if count > 1]
+    if twice:
+        raise CallerError(f"tools: got {', '.join(twice)} more than once, expected unique names")
+    return {function.tool.name: function for function in tools}
+
+
+async def _execute(
+    calls: Sequence[ToolCallPart], functions: dict[str, ToolFunction], token: CancellationToken | None
+) -> AsyncGenerator[ToolCallStarted | ToolResultReceived, None]:
+    """Executes the calls at the same time; stops the tools and ends early when `token` is cancelled."""
+    cancelled = asyncio.get_running_loop().create_future()
+    subscription = None if token is None else token.on_cancellation_requested(lambda: _set(cancelled))
+    running: list[asyncio.Task[ToolOutcome]] = []
+    try:
+        for call in calls:
+            if cancelled.done():
+                return
+            running.append(asyncio.create_task(execute_tool_call(call, functions), name=f"tool {call.name}"))
+            yield ToolCallStarted(call)
+        while running and not cancelled.done():
+            await asyncio.wait({cancelled, *running}, return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in running if task.done()]:
+                if cancelled.done():
+                    return
+                running.remove(task)
+                outcome = task.result()
+                yield ToolResultReceived(outcome.call, outcome.result, outcome.error)
+    finally:
+        if subscription is not None:
+            subscription.dispose()
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=_TOOL_STOP_SECONDS)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
