@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
 
 ONE = """
 from partstream.runtime.simple import chat_model

@@ -7,8 +7,7 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.lm.messages import RequestOptions
-from partstream.provider_files import ProviderNotFoundError, SourceLoader
-from partstream.reloaded_provider import ReloadedProvider
+from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
 
 SOURCE = """
 import asyncio

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scenarios import WAIT_SECONDS, Chat
 
-from partstream.provider_files import SourceLoader
+from partstream.runtime.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
 
 ROOT = Path(__file__).resolve().parents[2]

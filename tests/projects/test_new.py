@@ -18,7 +18,7 @@ from clean_environment import SECONDS, build_wheel, install
 from cli.commands import call, run
 from newcomer import Newcomer
 from partstream.projects import TEMPLATES, ProjectName, UnusableNameError, find_template, project_files, write_project
-from partstream.provider_files import SourceLoader
+from partstream.runtime.provider_files import SourceLoader
 
 ROOT = Path(__file__).parents[2]
 PLAIN = TEMPLATES["plain"]

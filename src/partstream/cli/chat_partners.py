@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from partstream.cli.provider_source import reloaded
 from partstream.configuration.advice import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamError
-from partstream.provider_files import default_name
 from partstream.runtime.progress import fault_of
+from partstream.runtime.provider_files import default_name
 from partstream.tokens import Counters
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.http_errors import says_path_is_missing

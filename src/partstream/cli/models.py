@@ -23,8 +23,8 @@ from partstream.codec.text import visible
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
 from partstream.errors import LanguageModelError, PartstreamError
-from partstream.provider_files import default_name
 from partstream.runtime.consumer import LanguageModels, offered_models
+from partstream.runtime.provider_files import default_name
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.model_facts import Source

@@ -11,15 +11,14 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.projects.table import requirements_of
-from partstream.provider_files import ProviderNotFoundError, SourceLoader
-from partstream.reloaded_provider import ReloadedProvider
 from partstream.runtime.progress import fault_of
+from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.provider_files import ProviderLoader
+    from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens.ledger import Ledger
 
 __all__ = ["UnusableProviderError", "check_beside_provider", "load", "log_as_wanted", "provider_option", "reloaded"]

@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 from partstream.cli.provider_source import load, reloaded
 from partstream.codec.system import CACHE
-from partstream.provider_files import default_name
+from partstream.runtime.provider_files import default_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.reloaded_provider import ReloadedProvider
+    from partstream.runtime.provider_files import ReloadedProvider
     from partstream.tokens.ledger import Ledger
 
 __all__ = ["ServedProviders"]

@@ -16,9 +16,9 @@ from partstream.lm.contract import Level
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.lm.provider import ModelFields
-from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.runtime.consumer import LanguageModels
 from partstream.runtime.progress import failing_place, fault_of
+from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:

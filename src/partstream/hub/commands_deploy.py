@@ -26,7 +26,7 @@ from partstream.cli.serve_plan import ServePlan, is_given
 from partstream.cli.serve_process import Opened
 from partstream.cli.serve_screen import Start
 from partstream.errors import to_install
-from partstream.provider_files import default_name
+from partstream.runtime.provider_files import default_name
 from partstream.serving.app import app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import DEFAULT_PORT

@@ -24,7 +24,7 @@ from ray.exceptions import RayError
 from ray.serve.exceptions import RayServeException
 
 from partstream.hub import remote_providers as remote
-from partstream.provider_files import default_name
+from partstream.runtime.provider_files import default_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from partstream.errors import LanguageModelError, PartstreamError, UpstreamConne
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
-from partstream.provider_files import SourceLoader
+from partstream.runtime.provider_files import SourceLoader
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:

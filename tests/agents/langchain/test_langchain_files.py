@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scenarios import Chat
 
-from partstream.provider_files import SourceLoader
+from partstream.runtime.provider_files import SourceLoader
 
 MODEL = """
 from langchain_core.language_models import FakeListChatModel

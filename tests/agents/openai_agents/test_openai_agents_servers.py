@@ -14,7 +14,7 @@ from partstream.agents import as_model
 from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Outcome
-from partstream.provider_files import SourceLoader
+from partstream.runtime.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
 
 set_tracing_disabled(True)

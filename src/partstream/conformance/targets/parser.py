@@ -15,8 +15,8 @@ from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.provider_files import SourceLoader
 from partstream.runtime.progress import fault_of
+from partstream.runtime.provider_files import SourceLoader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

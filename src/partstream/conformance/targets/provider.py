@@ -14,8 +14,8 @@ from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.provider_files import SourceLoader
 from partstream.runtime.progress import fault_of, placed
+from partstream.runtime.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.configuration import Configuration, Resolved
     from partstream.hosts.vscode import wire
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.provider_files import Stamp
+    from partstream.runtime.provider_files import Stamp
     from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]

@@ -28,7 +28,7 @@ from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
 from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.kept_files import KeptFiles
-from partstream.provider_files import SourceLoader, default_name
+from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.pages.policy import ContentPolicy
-    from partstream.provider_files import ProviderLoader
+    from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.provider_files import ProviderLoader, Stamp
+    from partstream.runtime.provider_files import ProviderLoader, Stamp
 
 __all__ = ["MOST_MODELS", "NO_CONFIGURATION", "Generation", "HostedProvider"]
 
