@@ -9,8 +9,7 @@ import pytest
 
 from conversation.samples import PDF, PNG, png
 from partstream import DataPart
-from partstream.kept_files import KeptFiles, NotKeptError, is_file
-from partstream.kept_folder import FileLimits
+from partstream.runtime.answer_files import FileLimits, KeptFiles, NotKeptError, is_file
 
 PICTURE = DataPart(PNG, "image/png")
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")

@@ -24,7 +24,7 @@ from partstream.agents import (
 )
 from partstream.agents.answer import question_of, read_reply
 from partstream.agents.run import spoken_digest
-from partstream.kept_folder import FileLimits
+from partstream.runtime.answer_files import FileLimits
 from partstream.tokens.ledger import Ledger
 
 STATE = KeptState({"at": 1})

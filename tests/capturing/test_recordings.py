@@ -13,7 +13,7 @@ from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.capturing.last_answers import LastAnswers
 from partstream.capturing.next_answers import NextAnswers
-from partstream.kept_folder import FileLimits
+from partstream.runtime.answer_files import FileLimits
 
 
 def recording(**changes: int) -> tuple[LastAnswers, NextAnswers, list[list[str | None]]]:

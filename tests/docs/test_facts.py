@@ -12,7 +12,7 @@ from offences import assert_none
 from partstream import LimitSettings
 from partstream.capturing.last_answers import MOST_ANSWERS, MOST_BYTES, MOST_BYTES_OF_ONE
 from partstream.cli import record, serve
-from partstream.kept_folder import FileLimits
+from partstream.runtime.answer_files import FileLimits
 from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN
 from partstream.serving.stored_answers import KEPT_DAYS, LARGEST_STORE
 

@@ -25,7 +25,6 @@ from partstream.agents.adapter import (
 )
 from partstream.codec.text import code_block, inline_code
 from partstream.conversation.turns import Call, Result, ToolNames, short_digest, well_formed
-from partstream.kept_files import is_file
 from partstream.lm.inner_activity import (
     InnerCall,
     InnerResult,
@@ -52,6 +51,7 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
+from partstream.runtime.answer_files import is_file
 from partstream.settings.kinds import Choice
 from partstream.tokens.records import UsageRow
 

@@ -48,12 +48,12 @@ from partstream.conversation.turns import (
     read_turns,
 )
 from partstream.errors import LanguageModelError
-from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.lm.inner_activity import plain_value
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
+from partstream.runtime.answer_files import FileLimits, KeptFolder
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.runtime.simple import text_of, user_request
 

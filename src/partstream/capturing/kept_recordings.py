@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.system import DATA
-from partstream.kept_folder import FileLimits, KeptFolder
+from partstream.runtime.answer_files import FileLimits, KeptFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

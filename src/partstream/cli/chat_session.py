@@ -19,7 +19,6 @@ from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.codec.text import visible
 from partstream.errors import PartstreamError
-from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
@@ -31,6 +30,7 @@ from partstream.lm.parts import (
     ToolCallPart,
     UnifiedFinishReason,
 )
+from partstream.runtime.answer_files import KeptFiles, NotKeptError, described, is_file
 from partstream.runtime.consumer import LanguageModels, choose_model
 from partstream.runtime.progress import fault_of
 from partstream.runtime.requests import ViolationLog

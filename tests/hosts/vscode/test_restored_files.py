@@ -10,9 +10,9 @@ from conversation.samples import JPEG, PNG
 from partstream.hosts.vscode import restored_files
 from partstream.hosts.vscode.restored_files import restored
 from partstream.hosts.vscode.shown_files import ShownFiles
-from partstream.kept_files import KeptFiles
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
+from partstream.runtime.answer_files import KeptFiles
 
 DRAWN = DataPart(PNG, "image/png")
 PHOTO = DataPart(JPEG, "image/jpeg")

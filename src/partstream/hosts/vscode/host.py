@@ -27,7 +27,7 @@ from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
 from partstream.hosts.vscode.validation import InvalidParamsError
-from partstream.kept_files import KeptFiles
+from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
-    from partstream.kept_files import KeptFiles
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.runtime.answer_files import KeptFiles
 
 __all__ = ["HostedAnswer"]
 

@@ -16,9 +16,9 @@ from partstream.lm.parts import DataPart, TextPart
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.kept_files import KeptFiles
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
+    from partstream.runtime.answer_files import KeptFiles
 
 __all__ = ["restored"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from partstream.kept_files import NotKeptError, described, is_file
 from partstream.lm.parts import DataPart, TextPart
 from partstream.lm.provider import WaitingProgress
+from partstream.runtime.answer_files import NotKeptError, described, is_file
 
 if TYPE_CHECKING:
-    from partstream.kept_files import KeptFiles
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import DrainingProgress
+    from partstream.runtime.answer_files import KeptFiles
 
 __all__ = ["ShownFiles"]
 
