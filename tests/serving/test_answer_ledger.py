@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from partstream import Usage
 from partstream.lm.outputs import Outcome
-from partstream.serving import answer_ledger
+from partstream.server import answer_ledger
 from partstream.serving.answer_ledger import AnswerLedger, open_answer_ledger
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
 from partstream.tokens import ledger_file as schema

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from partstream.serving import app
+from partstream.server import app
 
 from .asgi import ask
 
