@@ -242,8 +242,8 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 
 
 def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
-    loaded = _loaded(["partstream", "partstream.serving.app"])
-    assert "partstream.serving.app" in loaded
+    loaded = _loaded(["partstream", "partstream.server.application"])
+    assert "partstream.server.application" in loaded
     assert not {name for name in loaded if name.startswith(("partstream.hub", "psycopg"))}
 
 

@@ -28,7 +28,7 @@ from partstream import (
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
-from partstream.serving.app import app
+from partstream.server.application import app
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cli.commands import call
 from partstream import chat_model
 from partstream.cli.serve_observers import MetricsAccess, Observers
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from partstream.serving.otlp import Tracing
 from partstream.serving.settings import ServingSettings
 from partstream.serving.tracing import trace_starter

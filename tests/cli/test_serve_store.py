@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cli.test_serve import TOKEN, running
 from partstream.cli.serve import command
 from partstream.cli.serve_store import opened_store
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers

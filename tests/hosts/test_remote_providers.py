@@ -16,7 +16,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import ask
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hub.stores import HubDatabase
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
 
 QUICK = WorkerSettings(
     heartbeat_seconds=0.05, wait_seconds=0.5, upload_seconds=0.01, silent_seconds=60.0, idle_seconds=0.1

@@ -11,7 +11,7 @@ from pages.read_html import read_html
 from partstream.hub.directory import DOLLAR
 from partstream.hub.page.routes import CONTENT, HubPage
 from partstream.hub.store.opening import opened_store
-from partstream.serving.app import ServingApp
+from partstream.server.application import ServingApp
 from partstream.serving.authentication import Caller
 from partstream.serving.settings import ServingSettings
 from serving.asgi import ask, call

@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer

@@ -12,7 +12,7 @@ from partstream.serving.server import HttpServer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
 
 
 @asynccontextmanager

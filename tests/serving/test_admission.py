@@ -14,8 +14,8 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.application import app
 from partstream.serving.admission import Admitted, AnswerRequest, EndedAnswer, StopAnswer
-from partstream.serving.app import app
 from partstream.serving.authentication import Caller
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.settings import ServingSettings

@@ -11,7 +11,7 @@ from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart
 from partstream.codec.json_codec import dumps
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider

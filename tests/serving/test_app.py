@@ -12,7 +12,7 @@ from partstream import chat_model
 from partstream.codec.checks import InvalidArgumentError
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.authentication import Caller
 from partstream.serving.settings import ServingSettings
 from partstream.upstream.endpoint import Secret

@@ -9,7 +9,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.lm.parts import TextPart, ToolCallPart
-from partstream.serving.app import app
+from partstream.server.application import app
 from serving.asgi import WAIT, ask
 from serving.asgi_servers import SERVERS, Server, exchange, request_bytes, uvicorn_stopping
 from serving.providers import Driven, silent

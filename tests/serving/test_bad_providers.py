@@ -13,7 +13,7 @@ from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageMode
 from partstream.lm.contract import RULES
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
-from partstream.serving.app import app
+from partstream.server.application import app
 from serving.asgi import ask
 from serving.providers import Driven, silent
 from serving.wires import WIRES, Wire

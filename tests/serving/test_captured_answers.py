@@ -9,7 +9,7 @@ from partstream.capturing.door_client import newest_answer
 from partstream.capturing.last_answers import LastAnswers
 from partstream.cli.serve_captures import captured_answers
 from partstream.lm.parts import TextPart
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from partstream.testing import ReplayUpstream
 from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import gateway_to

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from partstream import chat_model
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import InboundRequest
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient, client_of
 
 from .asgi import ask

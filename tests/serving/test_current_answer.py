@@ -8,7 +8,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.errors import UpstreamFailureError
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.authentication import Caller
 from partstream.serving.current_answer import UPSTREAM_HEADER, current_answer
 from partstream.serving.settings import ServingSettings

@@ -12,7 +12,7 @@ from partstream.errors import UpstreamHTTPError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT, Taken, ask, call

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream.lm.parts import TextPart
-from partstream.serving.app import app
+from partstream.server.application import app
 from serving.asgi import ask
 from serving.providers import Driven
 from serving.wires import WIRES, Wire

@@ -9,7 +9,7 @@ import pytest
 
 from partstream.errors import ContextLengthExceededError, LanguageModelError, UpstreamHTTPError
 from partstream.lm.parts import TextPart
-from partstream.serving.app import app
+from partstream.server.application import app
 from serving.providers import Driven
 from serving.served import served
 

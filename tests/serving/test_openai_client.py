@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import listening_sockets

@@ -9,7 +9,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.owner_routes import OwnerReply

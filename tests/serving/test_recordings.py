@@ -16,7 +16,7 @@ from partstream.devtools.recorded_stream import read_recording
 from partstream.lm.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.translation import read_answer, read_document
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from protocols.ai_sdk.streams import FOREIGN, OWN
 from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
 from serving.asgi import Call, ask

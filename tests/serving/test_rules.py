@@ -10,7 +10,7 @@ from partstream import LanguageModelChatInformation, chat_model
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
-from partstream.serving.app import ServingApp
+from partstream.server.application import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ScriptedProvider

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer

@@ -8,7 +8,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import CannotListenError, allow_files, is_loopback_address, listening_sockets
 from partstream.serving.server import HttpServer, StoppedAtOnceError

@@ -10,7 +10,7 @@ import pytest
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers

@@ -10,7 +10,7 @@ import pytest
 
 from partstream.lm.parts import TextPart
 from partstream.runtime.simple import chat_model
-from partstream.serving.app import ServingApp, app
+from partstream.server.application import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings

@@ -12,7 +12,7 @@ from partstream.upstream.configuration import is_off_here
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
 
 __all__ = ["captured_answers"]
 

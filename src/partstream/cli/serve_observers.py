@@ -18,7 +18,7 @@ from partstream.settings.kinds import Choice
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
     from partstream.serving.observation import AnswerObservation
     from partstream.serving.otlp import Tracing
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from partstream.cli.serve_providers import ServedProviders
     from partstream.hub.commands_serve import OpenHub
     from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.server.application import ServingApp
     from partstream.serving.access_token import AccessToken
-    from partstream.serving.app import ServingApp
     from partstream.serving.connection_limits import ConnectionLimits
     from partstream.serving.settings import ServingSettings
 
@@ -113,7 +113,7 @@ class Opened:
     def _application(self) -> ServingApp:
         if self.hub_application is not None:
             return self.hub_application
-        from partstream.serving.app import app  # noqa: PLC0415 - the checks of the options come first
+        from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
 
         return app(self.providers.by_name, self.settings)
 

@@ -21,7 +21,7 @@ from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.worker import HubWorker
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
-from partstream.serving.app import ServingApp, named_providers
+from partstream.server.application import ServingApp, named_providers
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
-    from partstream.serving.app import Providers
+    from partstream.server.application import Providers
     from partstream.serving.authentication import Caller, KeyPlace
     from partstream.serving.models import CataloguedModel
     from partstream.serving.owner_routes import OwnerRequest
@@ -208,7 +208,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     Its worker starts with the server, or with the first request where the server has no lifespan, and ends with it.
 
     Args:
-        providers: The worker's own providers, as of :func:`partstream.serving.app.app`; routes name them.
+        providers: The worker's own providers, as of :func:`partstream.server.application.app`; routes name them.
         store: The hub's database, which from now on only this worker uses.
         settings: How the worker is set up.
 

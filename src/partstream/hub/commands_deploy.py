@@ -27,7 +27,7 @@ from partstream.cli.serve_process import Opened
 from partstream.cli.serve_screen import Start
 from partstream.errors import to_install
 from partstream.runtime.provider_files import default_name
-from partstream.serving.app import app
+from partstream.server.application import app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import DEFAULT_PORT
 from partstream.stop_signals import stopped_by_signals
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.asgi import Receive, Scope, Send
     from partstream.cli.serve_screen import Screen
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
 
 
 # ---- yaml text ----

@@ -82,7 +82,7 @@ class _ProviderHost(remote.RemoteProviderHost):
 
 def deployment(
     providers: Mapping[str, str | Application],
-    builder: str = "partstream.serving.app:app",
+    builder: str = "partstream.server.application:app",
     arguments: Sequence[Any] = (),
     **options: Any,
 ) -> Application:

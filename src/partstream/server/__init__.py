@@ -8,9 +8,9 @@
 """
 
 import partstream.codec.system
-from partstream.serving.app import Providers, ServingApp, app
+from partstream.server.application import Providers, ServingApp, app
 from partstream.serving.settings import ServingSettings
 
-# From here on `partstream.serving.app` is the function; `from partstream.serving.app import` still finds the module.
+# From here on `partstream.server.application` is the function; `from partstream.server.application import` still finds the module.
 
 __all__ = ["Providers", "ServingApp", "ServingSettings", "app"]

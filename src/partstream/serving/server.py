@@ -31,7 +31,7 @@ class StoppedAtOnceError(Exception):
 
 
 class DrainingApplication(Protocol):
-    """An ASGI application that can end its answers, such as :class:`partstream.serving.app.ServingApp`."""
+    """An ASGI application that can end its answers, such as :class:`partstream.server.application.ServingApp`."""
 
     @property
     def open_answers(self) -> int:

@@ -13,7 +13,7 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
 from partstream.loopback.host import Host
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
-from partstream.serving.app import ServingApp
+from partstream.server.application import ServingApp
 from partstream.serving.rules import ServerOverrides
 from partstream.serving.settings import ServingSettings
 from partstream.testing.admission import ReplayAdmission, ScriptedReply, reply_of

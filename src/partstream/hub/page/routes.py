@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.store import HubStore
     from partstream.hub.usage import Reader
     from partstream.pages.policy import ContentPolicy
-    from partstream.serving.app import ServingApp
+    from partstream.server.application import ServingApp
     from partstream.serving.authentication import Caller
     from partstream.serving.owner_routes import OwnerHandler, OwnerRequest
 
