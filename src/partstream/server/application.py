@@ -28,10 +28,9 @@ from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import ResolvedReferences
+from partstream.server.handler import RequestHandler, ResponseRun
 from partstream.server.replies import json_headers
-from partstream.serving.answer_run import ResponseRun
 from partstream.serving.authentication import NOBODY
-from partstream.serving.exchange import RequestHandler
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.owner_routes import MOST_BYTES, OwnerRoute, page_handler
 from partstream.serving.requests import ClientLeftError, leaving, request_of

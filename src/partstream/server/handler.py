@@ -1,7 +1,8 @@
-"""One answer from a request to the last byte of its reply, be it over HTTP or as a turn of a WebSocket.
+"""One HTTP request, from its head to the last byte of its reply.
 
-Beside every answer one task waits for the client to leave, and then cancels the provider: servers give no other signal
-(docs/wires/serving.md#clients-that-leave).
+Everything that can refuse it is decided before the head of the reply: route, room, key, size, form, model
+(docs/wires/serving.md#status-before-the-head). Beside every answer one task reads `receive()`, and cancels the provider
+when the client leaves: servers give no other signal (docs/wires/serving.md#clients-that-leave).
 """
 
 from __future__ import annotations
@@ -11,43 +12,165 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import Reply
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import KeptAnswer
-from partstream.server.replies import BufferedReplySink, DocumentReply, Head, KeepAlive, StreamReply
+from partstream.server.replies import (
+    BufferedReplySink,
+    DocumentReply,
+    Head,
+    KeepAlive,
+    StreamReply,
+    json_headers,
+    stream_headers,
+)
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import ProviderCall
 from partstream.serving.authentication import NOBODY
 from partstream.serving.clients import client_of
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
-from partstream.serving.failures import failure_of
+from partstream.serving.failures import RequestFailedError, failure_of
+from partstream.serving.memory import asked_of_store
+from partstream.serving.models import served_model
 from partstream.serving.observation import AnswerObservation
-from partstream.serving.requests import ClientLeftError
+from partstream.serving.owner_routes import OwnerRequest
+from partstream.serving.requests import ClientLeftError, json_object, leaving
+from partstream.serving.routes import NoRouteError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.asgi import Receive, Send
     from partstream.capturing.capture import AnswerCapture
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
+    from partstream.protocols.serve import (
+        RequestReferences,
+        ResolvedReferences,
+        ResponseWriterSpec,
+        ServedState,
+        StoredAnswer,
+        StoredRoute,
+        WireRequest,
+    )
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
+    from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.memory import Remembered
+    from partstream.serving.memory import AnswerMemory, Remembered
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
+    from partstream.serving.owner_routes import OwnerRoute
     from partstream.serving.requests import RequestHead
+    from partstream.serving.routes import Route
+    from partstream.serving.settings import ServingSettings
     from partstream.serving.state import ServerState
 
-__all__ = ["Deliver", "ResponseRun"]
 
-_logger = logging.getLogger("partstream.serving")
+# ---- request body ----
+# The body of one HTTP request, within bounds of size and time.
+
+_DISCARDED: Final = 4
+"""How many times the largest body is thrown away before a client that still sends is cut off."""
+_LONGEST_NUMBER: Final = 18
+"""The most digits of a declared size that are read; the bytes themselves are counted in any case."""
+_PAUSE_SECONDS: Final = 1.0
+"""How long a client may pause in a body that is thrown away."""
+
+
+class RequestBody:
+    """The body of one request, read once by one task.
+
+    Args:
+        request: The request.
+        receive: ASGI's own.
+        settings: The bounds.
+    """
+
+    __slots__ = ("_is_whole", "_receive", "_request", "_settings", "_size")
+
+    def __init__(self, request: RequestHead, receive: Receive, settings: ServingSettings) -> None:
+        self._request = request
+        self._receive = receive
+        self._settings = settings
+        self._size = 0
+        self._is_whole = False
+
+    async def read(self, most: int | None = None) -> bytes:
+        """The whole body.
+
+        Args:
+            most: The most bytes that it may have, if that is less than the settings say.
+
+        Raises:
+            RequestFailedError: It is too large, or takes too long.
+            ClientLeftError: The client left before it was whole.
+        """
+        limit = self._settings.body_bytes if most is None else min(most, self._settings.body_bytes)
+        declared = self._request.headers.get("content-length", "")
+        if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
+            self._check_size(int(declared), limit)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                while not self._is_whole:
+                    body += await self._next()
+                    self._check_size(self._size, limit)
+        except TimeoutError as error:
+            self._is_whole = True  # nobody waits for the rest
+            said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"
+            raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), _CLOSE) from error
+        return bytes(body)
+
+    async def discard(self) -> None:
+        """Throws away what was not read, before a refusal: a client that still sends reads no reply otherwise, because
+        the server closes the connection on it.
+
+        Raises:
+            ClientLeftError: The client has left.
+        """
+        # RFC 9110 section 10.1.1: it sends nothing before it is told to.
+        if self._size == 0 and self._request.headers.get("expect", "").lower() == "100-continue":
+            return
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                while not self._is_whole and self._size <= _DISCARDED * self._settings.body_bytes:
+                    async with asyncio.timeout(_PAUSE_SECONDS):
+                        await self._next()
+        except TimeoutError:
+            return
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeftError("the client left before its request was whole")
+        data: bytes = message.get("body", b"")
+        self._size += len(data)
+        self._is_whole = not message.get("more_body", False)
+        return data
+
+    @staticmethod
+    def _check_size(size: int, most: int) -> None:
+        if size > most:
+            said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
+            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), _CLOSE)
+
+
+# ---- answer run ----
+# One answer from a request to the last byte of its reply, be it over HTTP or as a turn of a WebSocket.
+#
+# Beside every answer one task waits for the client to leave, and then cancels the provider: servers give no other
+# signal (docs/wires/serving.md#clients-that-leave).
 
 _CLIENT_LEFT: Final = 499
 """What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
@@ -424,3 +547,264 @@ def _cost(end: AnswerEnd) -> float | None:
     """What the upstreams that were asked cost, as far as they say."""
     known = [row.cost for row in end.kept if row.cost is not None]
     return sum(known) if known else end.cost
+
+
+# ---- stored replies ----
+# The replies of the routes that read or change kept answers: a document, or the frames of a stream once more.
+
+
+class FrameReplay:
+    """The frames of a stream from one number on: those that are kept, or those of an answer that still runs.
+
+    Args:
+        frames: All frames of an answer that is over.
+        running: The answer that runs, or None.
+        first: The number of the first frame that is sent.
+        writes: The corner of the protocol.
+    """
+
+    def __init__(
+        self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: ResponseWriterSpec
+    ) -> None:
+        self.content_type = writes.content_type
+        self._frames = frames
+        self._running = running
+        self._next = first
+        self._end = writes.end_of_stream
+
+    async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]]) -> None:
+        """Sends the frames, as they come, until the end or until the client has left."""
+        left = asyncio.ensure_future(client_leaves())
+        try:
+            while self._running is not None and not self._running.is_over:
+                changed = self._running.changed()  # before the look: what comes while a client is slow counts too
+                await self._deliver(deliver, self._running.frames or ())
+                await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+                if left.done():
+                    return
+            await self._deliver(deliver, self._frames if self._running is None else self._running.frames or ())
+            await deliver(None, self._end, True)
+        finally:
+            left.cancel()
+
+    async def _deliver(self, deliver: Deliver, frames: Sequence[bytes]) -> None:
+        new = frames[self._next :]
+        if new:
+            self._next = len(frames)
+            await deliver(None, b"".join(new), False)
+
+
+async def stored_reply(
+    memory: AnswerMemory, writes: ResponseWriterSpec, route: StoredRoute, wire: WireRequest, owner: str
+) -> Mapping[str, Any] | FrameReplay:
+    """The reply to a request for a kept answer.
+
+    Raises:
+        PartstreamError: There is none, none of this owner, or the request is wrong.
+    """
+    state = writes.state
+    answer_id = id_in_path(route.path, wire.path) or ""
+    assert state is not None  # noqa: S101 - the route is one of the state's
+    first = None if route.resumes is None else route.resumes(wire)
+    running = memory.running.get((owner, answer_id))
+    if running is not None and route.effect is not Effect.READ:
+        await running.stop_and_keep()
+        running = None
+    chain = await _chain(memory, owner, answer_id, running)
+    if not chain:
+        raise state.unknown(answer_id)
+    if first is not None:
+        frames = running.frames if running is not None else await _frames(memory, owner, answer_id)
+        if frames is None:
+            raise state.unstreamed(answer_id)
+        return FrameReplay(frames, running, first, writes)
+    if route.effect is Effect.DELETE and memory.store is not None:
+        await asked_of_store(memory.store.delete(owner, answer_id))
+    return route.document(wire, chain)
+
+
+async def _chain(
+    memory: AnswerMemory, owner: str, answer_id: str, running: RecordingReplySink | None
+) -> Sequence[StoredAnswer]:
+    if running is not None:
+        now = running.now()
+        return () if now is None else (now,)
+    return () if memory.store is None else await asked_of_store(memory.store.chain(owner, answer_id))
+
+
+async def _frames(memory: AnswerMemory, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
+    return None if memory.store is None else await asked_of_store(memory.store.frames(owner, answer_id))
+
+
+# ---- exchange ----
+
+_logger = logging.getLogger("partstream.serving")
+
+_CLOSE: Final = ("connection", "close")
+
+
+class RequestHandler:
+    """One HTTP request and its reply.
+
+    Args:
+        state: What all requests share.
+        request: The request without its body, with the path that it means.
+        receive: ASGI's own; nobody else reads it.
+        send: ASGI's own.
+    """
+
+    def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
+        self._state = state
+        self._request = request
+        self._receive = receive
+        self._send = leaving(send)
+        self._body = RequestBody(request, receive, state.settings)
+        self._endpoint = state.routes.nearest(request.path)
+        self._run = ResponseRun(state, self._endpoint, request)
+        self._is_answer = False
+        self._is_head_sent = False
+
+    async def serve(self) -> None:
+        """Answers the request; raises nothing that the server would have to tell the client."""
+        try:
+            try:
+                await self._dispatch()
+            except ClientLeftError:
+                raise
+            except Exception as error:
+                if self._is_head_sent:
+                    raise
+                await self._tell_refusal(error)
+        except ClientLeftError:
+            if self._is_answer:
+                self._run.observe_left()
+
+    async def _tell_refusal(self, error: Exception) -> None:
+        if not isinstance(error, PartstreamError):
+            _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+        await self._body.discard()
+        status = await self._refuse(*_refusal(error))
+        if self._is_answer:
+            self._run.observe_refused(status, error)
+
+    async def _dispatch(self) -> None:
+        """Finds what is asked for and who asks, then answers."""
+        request = self._request
+        own = self._state.owner_routes.find(request.method, request.path)
+        if own is not None:
+            await self._answer_for_owner(own)
+            return
+        route = self._state.routes.find(request.method, request.path, request.headers)
+        self._endpoint = self._run.endpoint = route.endpoint
+        self._is_answer = route.is_answer
+        if self._is_answer:
+            self._run.begin_trace(route.path)
+            self._state.check_room()
+        caller = self._run.caller = self._state.authenticated(request.headers)
+        if self._is_answer:
+            await self._answer()
+        elif route.stored is not None:
+            await self._stored(route.stored, caller)
+        else:
+            await self._document(route, caller)
+
+    # ---- before the answer ----
+
+    async def _answer_for_owner(self, route: OwnerRoute) -> None:
+        """Answers at a path of the owner's."""
+        request = self._request
+        caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
+        body = await self._body.read(route.most_bytes)
+        asked = OwnerRequest(request.method, request.path, request.query, request.headers, body, request.request_id)
+        said = await route.handler(asked, caller)
+        described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
+        await self._start(said.status, (*described, *said.headers))
+        await self._send({"type": "http.response.body", "body": said.body})
+
+    async def _document(self, route: Route, caller: Caller) -> None:
+        """Sends a document that stands beside the answers."""
+        document, request = route.document, self._request
+        assert document is not None  # noqa: S101 - the caller has looked
+        body = await self._body.read()
+        wire = self._endpoint.request(
+            request.path, json_object(body) if body else {}, request.headers, request.query, request.method
+        )
+        tokens = 0
+        if document.counts is not None:
+            memory, state = self._state.memory, self._state.remembering(self._endpoint)
+            asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
+            tokens = await self._run.count(asked)
+        models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
+        status, said = document.answer(wire, models, tokens)
+        await self._reply(status, dumps(said))
+
+    async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
+        """Reads or changes an answer that is kept."""
+        request, endpoint = self._request, self._endpoint
+        await self._body.read()
+        wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
+        found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
+        if not isinstance(found, FrameReplay):
+            await self._reply(200, dumps(found))
+            return
+        await self._start(200, stream_headers(found.content_type))
+        await found.send(self._deliver, self._client_leaves)
+
+    # ---- the answer ----
+
+    async def _answer(self) -> None:
+        request = self._request
+        body = json_object(await self._body.read())
+        wire = self._endpoint.request(request.path, body, request.headers, request.query)
+        await self._run.serve(wire, self._deliver, self._client_leaves)
+
+    async def _client_leaves(self) -> None:
+        """Waits until the client has left."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def _deliver(self, head: Head | None, data: bytes, last: bool) -> Awaitable[None]:
+        if head is None:  # nearly always: what the server itself returns is awaited, and no coroutine of ours around it
+            return self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        return self._begin(head, data, last)
+
+    async def _begin(self, head: Head, data: bytes, last: bool) -> None:
+        await self._start(head.status, (*head.headers, *self._run.upstream_headers))
+        if data or last:
+            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+
+    # ---- replies ----
+
+    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        self._is_head_sent = True
+        said = (*headers, *self._state.request_id_headers(self._request.request_id))
+        if self._state.is_draining and _CLOSE not in said:
+            said = (*said, _CLOSE)
+        if not self._request.has_connection:
+            said = tuple(one for one in said if one != _CLOSE)
+        encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in said]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        await self._start(status, (*json_headers(body), *headers))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _refuse(self, failure: ServedFailure, *headers: tuple[str, str]) -> int:
+        """Tells of a failure before the head, in the words of the wire; returns the HTTP status."""
+        said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
+        await self._reply(said.status, dumps(said.body), *said.headers, *headers)
+        return said.status
+
+
+def _refusal(error: Exception) -> tuple[Any, ...]:
+    """What a client is told of an error before the head, and further headers."""
+    if isinstance(error, NoRouteError):
+        kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
+        allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
+        return ServedFailure(kind, str(error)), *allow
+    if isinstance(error, RequestFailedError):
+        return error.failure, *error.headers
+    if isinstance(error, PartstreamError):
+        return (failure_of(error),)
+    return (ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it"),)
