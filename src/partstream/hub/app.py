@@ -22,10 +22,10 @@ from partstream.hub.worker import HubWorker
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp, named_providers
+from partstream.server.state import OwnerReply
 from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
-from partstream.serving.owner_routes import OwnerReply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.server.application import Providers
+    from partstream.server.state import OwnerRequest
     from partstream.serving.authentication import Caller, KeyPlace
     from partstream.serving.models import CataloguedModel
-    from partstream.serving.owner_routes import OwnerRequest
 
 
 # ---- api ----

@@ -31,6 +31,7 @@ from partstream.server.replies import (
     json_headers,
     stream_headers,
 )
+from partstream.server.state import OwnerRequest, asked_of_store
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.answer import ProviderCall
 from partstream.serving.authentication import NOBODY
@@ -38,10 +39,8 @@ from partstream.serving.clients import client_of
 from partstream.serving.counting import counted_request
 from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import RequestFailedError, failure_of
-from partstream.serving.memory import asked_of_store
 from partstream.serving.models import served_model
 from partstream.serving.observation import AnswerObservation
-from partstream.serving.owner_routes import OwnerRequest
 from partstream.serving.requests import ClientLeftError, json_object, leaving
 from partstream.serving.routes import NoRouteError
 
@@ -62,19 +61,17 @@ if TYPE_CHECKING:
         WireRequest,
     )
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
+    from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
     from partstream.serving.admission import Permit
     from partstream.serving.answer import AnswerEnd
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.memory import AnswerMemory, Remembered
     from partstream.serving.models import CataloguedModel
     from partstream.serving.observation import AnswerTrace
-    from partstream.serving.owner_routes import OwnerRoute
     from partstream.serving.requests import RequestHead
     from partstream.serving.routes import Route
     from partstream.serving.settings import ServingSettings
-    from partstream.serving.state import ServerState
 
 
 # ---- request body ----

@@ -27,8 +27,8 @@ from partstream.hub.usage import overview, reader_of
 from partstream.pages.document import document, resource
 from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.state import OwnerReply
 from partstream.serving.failures import RequestFailedError
-from partstream.serving.owner_routes import OwnerReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from partstream.hub.usage import Reader
     from partstream.pages.policy import ContentPolicy
     from partstream.server.application import ServingApp
+    from partstream.server.state import OwnerHandler, OwnerRequest
     from partstream.serving.authentication import Caller
-    from partstream.serving.owner_routes import OwnerHandler, OwnerRequest
 
 
 # ---- join ----

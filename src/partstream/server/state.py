@@ -1,0 +1,535 @@
+"""What all requests of one server share: routes, models, who may ask, and the answers that run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from partstream.codec.json_codec import dumps
+from partstream.conversation.provider_state import ThinkingMemory
+from partstream.lm.cancellation import EventEmitter
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.serve import ResolvedReferences
+from partstream.server.replies import RecordingReplySink
+from partstream.serving.access_token import kept_token
+from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
+from partstream.serving.endpoints import endpoints_of
+from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
+from partstream.serving.lifetimes import Lifetimes
+from partstream.serving.models import ModelCatalogue
+from partstream.serving.requests import json_object
+from partstream.serving.routes import NoRouteError, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from partstream.capturing.last_answers import LastAnswers
+    from partstream.lm.cancellation import Disposable
+    from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
+    from partstream.server.replies import ReplySink
+    from partstream.serving.answer import ProviderCall
+    from partstream.serving.authentication import Authenticator, Caller
+    from partstream.serving.endpoints import Endpoint
+    from partstream.serving.models import CataloguedModel
+    from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
+    from partstream.serving.rules import ServerOverrides
+    from partstream.serving.settings import ServingSettings
+    from partstream.serving.stored_answers import SQLiteAnswers
+
+
+# ---- memory ----
+# What a server remembers of its answers: finds what a request refers to, keeps answers, knows those that run.
+
+T = TypeVar("T")
+
+
+_SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
+_SAVE_SECONDS: Final = 10.0
+_FRAME_BYTES: Final = 16 * 1024 * 1024
+"""The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
+
+
+def installation_secret(folder: Path | None) -> bytes:
+    """The secret with which a server signs: one for all processes with the same folder, made when there is none yet.
+
+    Args:
+        folder: The folder of what the server keeps; None for a secret of this process alone.
+
+    Raises:
+        UnusableTokenError: The file of the secret cannot be written or read.
+    """
+    if folder is None:
+        return secrets.token_bytes(32)
+    return kept_token(folder / _SECRET_FILE).secret.reveal().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A request with what it refers to.
+
+    Attributes:
+        asks: What the model is asked.
+        own: The request as it is kept.
+        earlier: What it refers to.
+        is_kept: Whether its answer goes into the store.
+        is_local: Whether what it continues is remembered by its socket alone.
+    """
+
+    asks: WireRequest
+    own: WireRequest
+    earlier: ResolvedReferences = field(default_factory=ResolvedReferences)
+    is_kept: bool = False
+    is_local: bool = False
+
+
+class AnswerMemory:
+    """What one server remembers.
+
+    Args:
+        store: Keeps answers; None to keep none.
+        secret: What the server signs with.
+
+    Attributes:
+        store: Keeps answers, or None.
+        secret: What the server signs with.
+        running: The answers that run and are kept, by their owner and id.
+    """
+
+    def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
+        self.store = store
+        self.secret = secret
+        self.running: dict[tuple[str, str], RecordingReplySink] = {}
+
+    async def remembered(
+        self,
+        state: ServedState | None,
+        request: WireRequest,
+        owner: str,
+        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
+    ) -> Remembered:
+        """A request with what it refers to.
+
+        Args:
+            state: What the protocol remembers, or None.
+            request: The request as it came.
+            owner: Who asks: nobody else's answers are found.
+            recall: What a socket itself remembers, which comes first.
+
+        Raises:
+            RequestFailedError: The store cannot be asked.
+            PartstreamError: What the protocol raises for what is not known.
+        """
+        if state is None:
+            return Remembered(request, request)
+        state.refuse(request)
+        wanted = state.wanted(request)
+        earlier = ResolvedReferences() if recall is None else recall(wanted)
+        is_local = bool(earlier.chain)
+        earlier = await self._found(state, wanted, earlier, owner)
+        is_kept = state.keeps(request) and self.store is not None
+        joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
+        return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
+
+    async def _found(
+        self, state: ServedState, wanted: RequestReferences, earlier: ResolvedReferences, owner: str
+    ) -> ResolvedReferences:
+        """What the store has of what is still missing."""
+        store = self.store
+        if store is None:
+            return earlier
+        if wanted.answer_id is not None and not earlier.chain:
+            chain = await asked_of_store(store.chain(owner, wanted.answer_id))
+            if chain and chain[0].previous_id is None:  # otherwise the beginning was deleted
+                earlier = replace(earlier, chain=chain)
+        missing = [one for one in wanted.item_ids if one not in earlier.items]
+        if missing:
+            answers = await asked_of_store(store.answers_with(owner, missing), "input")
+            items: dict[str, Mapping[str, Any]] = {}
+            for answer in answers:
+                items |= state.items(answer)
+            found = {one: items[one] for one in missing if one in items}
+            earlier = replace(earlier, items={**earlier.items, **found})
+        return earlier
+
+    def recorded(
+        self, state: ServedState, remembered: Remembered, owner: str, outlet: ReplySink, *, is_stream: bool
+    ) -> RecordingReplySink:
+        """An outlet that keeps the answer to a request."""
+
+        async def keep(answer: StoredAnswer | None) -> None:
+            if answer is None:
+                return
+            try:
+                if remembered.is_kept:
+                    chain = remembered.earlier.chain if remembered.is_local else None
+                    await self._save(owner, answer if chain is None else state.whole(chain, answer), state)
+            finally:
+                self.running.pop((owner, answer.id), None)
+
+        def begin(answer_id: str) -> None:
+            if remembered.is_kept:
+                self.running[owner, answer_id] = recorded
+
+        recorded = RecordingReplySink(
+            outlet, state.record(_FRAME_BYTES), remembered.own, is_stream=is_stream, on_begin=begin, on_end=keep
+        )
+        return recorded
+
+    async def _save(self, owner: str, answer: StoredAnswer, state: ServedState) -> None:
+        """Keeps an answer; one that cannot be kept reaches its client all the same."""
+        if self.store is None:
+            return
+        try:
+            async with asyncio.timeout(_SAVE_SECONDS):
+                await self.store.save(owner, answer, list(state.items(answer)))
+        except Exception as error:
+            why = str(error) if isinstance(error, StoreFailedError) else type(error).__name__  # no word of a prompt
+            _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
+
+
+async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
+    """What the store answers.
+
+    Args:
+        question: What it is asked.
+        param: The field of the request that names what is looked for.
+
+    Raises:
+        RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
+    """
+    try:
+        return await question
+    except ChainTooLargeError as error:
+        failure = ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)
+        raise RequestFailedError(failure) from error
+    except StoreFailedError as error:
+        _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
+        failure = ServedFailure(
+            FailureKind.OVERLOADED, "stored answers cannot be found now; ask again", retry_after=1.0
+        )
+        raise RequestFailedError(failure) from error
+
+
+# ---- owner routes ----
+# What the owner of a server has put at paths of its own, beside those of the protocols: pages, and functions.
+
+MOST_BYTES: Final = 64 * 1024
+"""The largest body that a route of an owner takes by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRequest:
+    """A request at a path of the owner's.
+
+    Attributes:
+        method: The HTTP method.
+        path: The path.
+        query: The query without the question mark.
+        headers: The headers by name in lower case, with the key in them.
+        body: The body.
+        request_id: The id of the request.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    request_id: str
+
+    def json(self) -> dict[str, Any]:
+        """The JSON object of the body.
+
+        Raises:
+            RequestFailedError: It is none.
+        """
+        return json_object(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReply:
+    """A reply to a request at a path of the owner's.
+
+    Attributes:
+        body: The body.
+        content_type: Its media type.
+        status: The HTTP status.
+        headers: Further headers, names in lower case.
+    """
+
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def json(cls, value: Any, status: int = 200, *headers: tuple[str, str]) -> OwnerReply:
+        """A JSON document."""
+        return cls(dumps(value), status=status, headers=headers)
+
+
+OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply]]"
+"""Answers a request of a caller; raises :class:`partstream.serving.failures.RequestFailedError` to refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRoute:
+    """What the owner has put at a path for a method.
+
+    Attributes:
+        handler: Answers a request.
+        is_open: Whether it is answered without a key; the caller is nobody then.
+        most_bytes: The largest body that it takes.
+    """
+
+    handler: OwnerHandler
+    is_open: bool = False
+    most_bytes: int = MOST_BYTES
+
+
+class OwnerRoutes:
+    """What the owner of one server has put at paths of its own."""
+
+    def __init__(self) -> None:
+        self._routes: dict[str, dict[str, OwnerRoute]] = {}
+
+    def add(self, method: str, path: str, route: OwnerRoute) -> None:
+        """Puts a route at a path, in place of an earlier one for the same method."""
+        self._routes.setdefault(path, {})[method] = route
+
+    def find(self, method: str, path: str) -> OwnerRoute | None:
+        """The route of a request; None where the owner has put nothing at its path.
+
+        Raises:
+            NoRouteError: There is something, but not for this method.
+        """
+        there = self._routes.get(path)
+        if there is None:
+            return None
+        if method not in there:
+            raise NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
+        return there[method]
+
+
+def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
+    """Answers with a page, which is for owners of the server, and for whoever asks where no key is needed.
+
+    Args:
+        make: Makes the page, given the header `accept` of the request: its content type and its bytes.
+    """
+
+    async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:
+        if not caller.is_owner:
+            said = "this page is about all who ask this server, so it is for its admins"
+            raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+        content_type, body = make(request.headers.get("accept", ""))
+        return OwnerReply(body, content_type)
+
+    return show
+
+
+# ---- state ----
+
+_logger = logging.getLogger("partstream.serving")
+
+_RETRY_SECONDS: Final = 1.0
+_CLOSE: Final = ("connection", "close")
+_CHALLENGE: Final = ("www-authenticate", "Bearer")
+
+
+class ServerState:
+    """What all requests of one server share.
+
+    Args:
+        providers: The providers by name.
+        settings: The settings.
+        protocols: The protocols that are spoken.
+        pages: The paths that the server has beside those of the protocols.
+        rules: What it does otherwise than others.
+
+    Attributes:
+        settings: The settings.
+        rules: What it does otherwise than others.
+        routes: What stands at which path.
+        base_paths: The path of a client's base URL for each protocol; the first, where it has several.
+        catalogue: The models.
+        memory: What it remembers of its answers.
+        thinking: The state of thinking that clients of some wires cannot give back.
+        requests: How many requests are being read or answered.
+        is_draining: Whether new answers are refused.
+        owner_routes: What the owner has put at further paths.
+        lifetimes: What the owner runs beside the requests.
+        start_trace: Starts the trace of a request for an answer, or None.
+        last_answers: Keeps what goes by of the answers, or None.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        protocols: Iterable[Protocol],
+        pages: Iterable[str],
+        rules: ServerOverrides,
+    ) -> None:
+        endpoints = endpoints_of(protocols)
+        corners = [one.writes for one in endpoints.values()]
+        self.settings = settings
+        self.rules = rules
+        self.routes = Routes(endpoints, pages)
+        self.base_paths: dict[str, str] = {}
+        for one in endpoints.values():
+            self.base_paths.setdefault(one.protocol.name, one.base_path)
+        aliases = (alias for one in corners for alias in one.aliases)
+        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
+        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        self.thinking = ThinkingMemory(settings.thinking_bytes)
+        self._authenticate = _authenticator(settings, endpoints.values())
+        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self.requests = 0
+        self.is_draining = False
+        self.owner_routes = OwnerRoutes()
+        self.lifetimes = Lifetimes()
+        self.start_trace: StartTrace | None = None
+        self.last_answers: LastAnswers | None = None
+        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
+        self._answers: set[ProviderCall] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new answers are taken: the server is not stopped, and it can decide who may have them."""
+        admission = self.settings.admission
+        return not self.is_draining and (admission is None or admission.is_ready)
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers run."""
+        return len(self._answers)
+
+    def remembering(self, endpoint: Endpoint) -> ServedState | None:
+        """What is remembered of the answers of an endpoint; None for nothing."""
+        return endpoint.writes.state if self.rules.remembers else None
+
+    def authenticated(self, headers: Mapping[str, str]) -> Caller:
+        """Who asks, by the headers of a request.
+
+        Raises:
+            RequestFailedError: Nobody who may.
+        """
+        caller = self._authenticate(headers)
+        if caller is None:
+            said = (
+                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+            )
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+        return caller
+
+    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
+        """The models by id that a caller may use."""
+        models, admission = await self.catalogue.models(), self.settings.admission
+        return models if admission is None else admission.models_of(caller, models)
+
+    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+        """The model that a request of a caller names.
+
+        Raises:
+            UnknownModelError: No provider offers it, or the caller may not use it.
+            LanguageModelError: A provider that may offer it could not list its models.
+        """
+        admission = self.settings.admission
+        visible = None if admission is None else lambda models: admission.models_of(caller, models)
+        return await self.catalogue.find(model_id, visible)
+
+    def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
+        """The headers in which clients look for the id of their request: those of every wire."""
+        return tuple((name, request_id) for name in self._id_headers)
+
+    def check_room(self) -> None:
+        """Refuses a further answer while the server is stopped, or has as many as it may.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        if self.is_draining:
+            failure = ServedFailure(
+                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=_RETRY_SECONDS
+            )
+            raise RequestFailedError(failure, _CLOSE)
+        if self.open_answers >= self.settings.concurrent_answers:
+            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
+        if self.requests > self.settings.concurrent_requests:
+            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
+
+    @staticmethod
+    def _crowded(message: str) -> RequestFailedError:
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
+
+    def admit(self, answer: ProviderCall) -> None:
+        """Counts an answer among those that run.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        self.check_room()
+        self._answers.add(answer)
+        self._idle.clear()
+
+    def dismiss(self, answer: ProviderCall) -> None:
+        """Counts it no longer."""
+        self._answers.discard(answer)
+        if not self._answers:
+            self._idle.set()
+
+    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
+        """Tells a listener once of each request that asked for an answer; if one fails, the others are told."""
+        return self._finished.event(_unfailing(listener))
+
+    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
+        """Tells everybody who counts answers of one that is over, and ends its trace."""
+        self._finished.fire(observation)
+        if trace is not None:
+            _unfailing(trace.finish)(observation)
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
+        self.is_draining = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            self.stop_answers()
+            try:
+                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
+                    await self._idle.wait()
+            except TimeoutError:
+                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
+
+    def stop_answers(self) -> None:
+        """Ends each answer that runs with its wire's terminal event."""
+        for answer in tuple(self._answers):
+            answer.stop()
+
+
+def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
+    """The same listener; the log says when it fails."""
+
+    def tell(observation: AnswerObservation) -> None:
+        try:
+            listener(observation)
+        except Exception:
+            _logger.exception("a listener of finished answers failed")
+
+    return tell
+
+
+def _authenticator(settings: ServingSettings, endpoints: Iterable[Endpoint]) -> Authenticator:
+    if settings.authenticate is not None:
+        return settings.authenticate
+    return nobody_in_particular if settings.token is None else TokenAuthenticator(settings.token, key_places(endpoints))
