@@ -8,9 +8,9 @@ import pytest
 
 from partstream import chat_model
 from partstream.errors import UpstreamFailureError
+from partstream.server.answer import UPSTREAM_HEADER, current_answer
 from partstream.server.application import app
 from partstream.serving.authentication import Caller
-from partstream.serving.current_answer import UPSTREAM_HEADER, current_answer
 from partstream.serving.settings import ServingSettings
 from serving.asgi import ask
 from serving.wires import WIRES

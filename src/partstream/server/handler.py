@@ -22,6 +22,7 @@ from partstream.lm.outputs import Reply
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import KeptAnswer
+from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.replies import (
     BufferedReplySink,
     DocumentReply,
@@ -33,11 +34,9 @@ from partstream.server.replies import (
 )
 from partstream.server.state import OwnerRequest, asked_of_store
 from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
-from partstream.serving.answer import ProviderCall
 from partstream.serving.authentication import NOBODY
 from partstream.serving.clients import client_of
 from partstream.serving.counting import counted_request
-from partstream.serving.current_answer import UPSTREAM_HEADER, CurrentAnswer
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
 from partstream.serving.observation import AnswerObservation
@@ -60,10 +59,10 @@ if TYPE_CHECKING:
         StoredRoute,
         WireRequest,
     )
+    from partstream.server.answer import AnswerEnd
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
     from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
     from partstream.serving.admission import Permit
-    from partstream.serving.answer import AnswerEnd
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint

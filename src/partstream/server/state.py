@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
+    from partstream.server.answer import ProviderCall
     from partstream.server.replies import ReplySink
-    from partstream.serving.answer import ProviderCall
     from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.models import CataloguedModel

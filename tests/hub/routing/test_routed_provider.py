@@ -14,9 +14,9 @@ from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behi
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
 from partstream.serving.authentication import Caller
-from partstream.serving.current_answer import UPSTREAM_HEADER
 from partstream.serving.settings import ServingSettings
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream

@@ -9,7 +9,7 @@ import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of
 from partstream.hub.directory import DOLLAR, ModelRoute, Put, Route
-from partstream.serving.current_answer import UPSTREAM_HEADER
+from partstream.server.answer import UPSTREAM_HEADER
 from serving.asgi import WAIT, ask, call
 
 if TYPE_CHECKING:

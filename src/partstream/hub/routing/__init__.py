@@ -35,8 +35,8 @@ from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
+from partstream.server.answer import current_answer
 from partstream.serving.counting import counted_request
-from partstream.serving.current_answer import current_answer
 from partstream.serving.models import ModelCatalogue
 from partstream.upstream.context import one_attempt
 from partstream.upstream.endpoint import CredentialError
