@@ -15,8 +15,8 @@ from cli.commands import call
 from partstream import chat_model
 from partstream.cli.serve_observers import MetricsAccess, Observers
 from partstream.server.application import ServingApp, app
+from partstream.server.settings import ServingSettings
 from partstream.serving.otlp import Tracing
-from partstream.serving.settings import ServingSettings
 from partstream.serving.tracing import trace_starter
 from partstream.testing import ReplayUpstream
 from partstream.tokens.ledger import open_ledger

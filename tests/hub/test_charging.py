@@ -13,8 +13,7 @@ from partstream.hub.pricing import ChargedPrice, cost_of_usage, taken_by
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import Usage
-from partstream.serving.admission import EndedAnswer
-from partstream.serving.observation import AnswerObservation
+from partstream.server.settings import AnswerObservation, EndedAnswer
 from partstream.tokens.records import UsageRow
 
 PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)

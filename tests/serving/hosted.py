@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.serving.settings import ServingSettings
+    from partstream.server.settings import ServingSettings
 
 SECONDS = 20.0
 

@@ -12,7 +12,7 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.server.application import ServingApp, app
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServingSettings
 from partstream.testing import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask as ask_application

@@ -7,7 +7,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from partstream import TextPart
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.hosted import SECONDS, hosted, json_of, posted, request, status_of
 from serving.providers import Driven

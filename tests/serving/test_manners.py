@@ -13,7 +13,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress
 from partstream.server.application import app
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT, Taken, ask, call
 from serving.providers import Driven, deaf, silent

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.server.application import app
+from partstream.server.settings import ServingSettings
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
-from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT

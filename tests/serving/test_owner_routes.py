@@ -10,10 +10,10 @@ import pytest
 from partstream import chat_model
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
+from partstream.server.settings import ServingSettings
 from partstream.server.state import OwnerReply
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError
-from partstream.serving.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 

@@ -11,8 +11,7 @@ from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp
-from partstream.serving.rules import ServerOverrides
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.testing import ScriptedProvider
 from serving.asgi import ask
 from serving.wires import WIRES, Wire

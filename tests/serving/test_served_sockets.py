@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.server.application import app
+from partstream.server.settings import ServingSettings
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
-from partstream.serving.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT
 from serving.test_stored_responses import Silent

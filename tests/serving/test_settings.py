@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 
 from partstream.codec.checks import InvalidArgumentError
-from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
+from partstream.server.settings import SERVING_NUMBERS, ServingSettings
 
 every_number = pytest.mark.parametrize("number", SERVING_NUMBERS, ids=lambda number: number.name)
 

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from partstream.lm.outputs import Outcome
-from partstream.serving.observation import AnswerObservation
+from partstream.server.settings import AnswerObservation
 from partstream.serving.tracing import trace_starter
 
 from .observations import an_answer

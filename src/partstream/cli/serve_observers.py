@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from partstream.server.application import ServingApp
-    from partstream.serving.observation import AnswerObservation
+    from partstream.server.settings import AnswerObservation
     from partstream.serving.otlp import Tracing
 
 __all__ = ["METRICS_PATH", "MetricsAccess", "Observers", "observer_options"]

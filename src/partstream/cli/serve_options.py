@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
+from partstream.server.settings import SERVING_NUMBERS
 from partstream.serving.connection_limits import CONNECTION_NUMBERS
-from partstream.serving.settings import SERVING_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.serving.settings import ServingNumber
+    from partstream.server.settings import ServingNumber
 
 __all__ = ["SERVE_PREFIX", "number_options", "option_of", "variable_of"]
 

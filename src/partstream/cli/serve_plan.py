@@ -19,11 +19,11 @@ from partstream.cli.serve_providers import ServedProviders
 from partstream.cli.serve_store import opened_store
 from partstream.codec.system import DATA
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
+from partstream.server.settings import SERVING_NUMBERS, ServingSettings
 from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import is_loopback_address
 from partstream.serving.local_callers import local_program
-from partstream.serving.settings import SERVING_NUMBERS, ServingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class ServePlan:
         token_file: The file of the clients' token, or None.
         no_token: Whether clients need no token.
         reloads: Whether edited files are loaded again.
-        raw_reasoning: As of :class:`~partstream.serving.settings.ServingSettings`.
+        raw_reasoning: As of :class:`~partstream.server.settings.ServingSettings`.
         as_json: Whether everything that is printed is JSON.
         log: The form of the line for each answer.
         metrics: Who may read the metrics.
@@ -167,7 +167,7 @@ class ServePlan:
         """A number among the settings: the one that was given, else the usual one.
 
         Args:
-            name: Its name in :data:`~partstream.serving.settings.SERVING_NUMBERS`.
+            name: Its name in :data:`~partstream.server.settings.SERVING_NUMBERS`.
         """
         given = self.options.get(name)
         return next(one.default for one in SERVING_NUMBERS if one.name == name) if given is None else float(given)

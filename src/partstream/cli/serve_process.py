@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from partstream.hub.commands_serve import OpenHub
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
+    from partstream.server.settings import ServingSettings
     from partstream.serving.access_token import AccessToken
     from partstream.serving.connection_limits import ConnectionLimits
-    from partstream.serving.settings import ServingSettings
 
 __all__ = ["Heard", "Opened", "loop_factory"]
 

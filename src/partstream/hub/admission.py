@@ -29,7 +29,7 @@ from partstream.hub.routing import ROUTES, is_behind_a_route
 from partstream.hub.store.values import AnswerContent, LedgerRow
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.serving.admission import Admitted
+from partstream.server.settings import Admitted
 from partstream.serving.failures import RequestFailedError
 from partstream.tokens import Counters, MessageCounter
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import Window
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
-    from partstream.serving.admission import AnswerRequest, EndedAnswer, Reported
+    from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel
 
@@ -442,7 +442,7 @@ _RETRY_SECONDS: Final = 1.0
 
 
 class HubAdmission:
-    """Decides for the people of one hub, see :class:`partstream.serving.admission.Admission`.
+    """Decides for the people of one hub, see :class:`partstream.server.settings.Admission`.
 
     Args:
         hub: The worker.

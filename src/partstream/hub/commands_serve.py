@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.store import HubStore
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
-    from partstream.serving.settings import ServingSettings
+    from partstream.server.settings import ServingSettings
     from partstream.tokens.ledger import Ledger
 
 

@@ -19,7 +19,7 @@ from partstream.hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
 from partstream.runtime.progress import thinking_text
-from partstream.serving.admission import StopAnswer
+from partstream.server.settings import StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from partstream.hub.reservations import Reservation
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.serving.admission import EndedAnswer
+    from partstream.server.settings import EndedAnswer
     from partstream.serving.models import CataloguedModel
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow

@@ -9,7 +9,7 @@
 
 import partstream.codec.system
 from partstream.server.application import Providers, ServingApp, app
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServingSettings
 
 # From here on `partstream.server.application` is the function; `from partstream.server.application import` still finds the module.
 

@@ -55,12 +55,10 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
     from partstream.server.replies import ReplySink, ReplyWriter
-    from partstream.serving.admission import Reported, StopAnswer
+    from partstream.server.settings import AnswerTrace, Reported, ServingSettings, StopAnswer
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.models import CataloguedModel
-    from partstream.serving.observation import AnswerTrace
-    from partstream.serving.settings import ServingSettings
     from partstream.tokens.records import UsageRow
 
 

@@ -30,13 +30,12 @@ from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import ResolvedReferences
 from partstream.server.handler import RequestHandler, ResponseRun
 from partstream.server.replies import json_headers
+from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_handler
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.requests import ClientLeftError, leaving, request_of
 from partstream.serving.routes import NoRouteError
-from partstream.serving.rules import ServerOverrides
-from partstream.serving.settings import ServingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,12 +46,11 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import SocketConversation, SocketTurn
     from partstream.server.replies import Head
+    from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
     from partstream.server.state import OwnerHandler
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.lifetimes import Lifetime
     from partstream.serving.models import CataloguedModel
-    from partstream.serving.observation import AnswerObservation, StartTrace
     from partstream.serving.requests import RequestHead
 
 

@@ -32,14 +32,13 @@ from partstream.server.replies import (
     json_headers,
     stream_headers,
 )
+from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import OwnerRequest, asked_of_store
-from partstream.serving.admission import AnswerRequest, EndedAnswer, settled
 from partstream.serving.authentication import NOBODY
 from partstream.serving.clients import client_of
 from partstream.serving.counting import counted_request
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
-from partstream.serving.observation import AnswerObservation
 from partstream.serving.requests import ClientLeftError, json_object, leaving
 from partstream.serving.routes import NoRouteError
 
@@ -61,16 +60,14 @@ if TYPE_CHECKING:
     )
     from partstream.server.answer import AnswerEnd
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
+    from partstream.server.settings import AnswerTrace, Permit, ServingSettings
     from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
-    from partstream.serving.admission import Permit
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.models import CataloguedModel
-    from partstream.serving.observation import AnswerTrace
     from partstream.serving.requests import RequestHead
     from partstream.serving.routes import Route
-    from partstream.serving.settings import ServingSettings
 
 
 # ---- request body ----

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.failures import ServedFailure
     from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
-    from partstream.serving.settings import ServingSettings
+    from partstream.server.settings import ServingSettings
 
 
 # ---- answer bytes ----

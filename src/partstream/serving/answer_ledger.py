@@ -22,7 +22,7 @@ from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThrea
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.serving.observation import AnswerObservation
+    from partstream.server.settings import AnswerObservation
     from partstream.tokens.ledger_file import Statement
 
 __all__ = ["MOST_DAYS", "AnswerLedger", "open_answer_ledger"]

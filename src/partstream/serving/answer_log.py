@@ -16,7 +16,7 @@ from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
-    from partstream.serving.observation import AnswerObservation
+    from partstream.server.settings import AnswerObservation
 
 __all__ = ["LogForm", "json_line", "text_line"]
 

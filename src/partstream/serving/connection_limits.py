@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from partstream.codec.checks import check_fields
-from partstream.serving.settings import ServingNumber
+from partstream.server.settings import ServingNumber
 
 __all__ = ["CONNECTION_NUMBERS", "ConnectionLimits"]
 

@@ -28,7 +28,7 @@ from partstream.serving.telemetry_names import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.serving.observation import AnswerObservation
+    from partstream.server.settings import AnswerObservation
 
 __all__ = ["ServingMetrics"]
 

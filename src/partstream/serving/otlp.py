@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.sdk.trace import TracerProvider
 
-    from partstream.serving.observation import StartTrace
+    from partstream.server.settings import StartTrace
 
 __all__ = ["Tracing", "start_tracing"]
 

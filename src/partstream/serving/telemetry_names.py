@@ -16,7 +16,7 @@ from partstream.lm.outputs import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.serving.observation import AnswerObservation
+    from partstream.server.settings import AnswerObservation
 
 __all__ = [
     "MEASURES",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
-    from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
+    from partstream.server.settings import AnswerObservation, AnswerTrace, StartTrace
 
 __all__ = ["is_configured", "trace_starter"]
 

@@ -14,8 +14,7 @@ from partstream.errors import CallerError
 from partstream.loopback.host import Host
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.server.application import ServingApp
-from partstream.serving.rules import ServerOverrides
-from partstream.serving.settings import ServingSettings
+from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.testing.admission import ReplayAdmission, ScriptedReply, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from partstream.hub.hub import DirectoryCaller
     from partstream.hub.store.values import LedgerRow
-    from partstream.serving.admission import AnswerRequest
+    from partstream.server.settings import AnswerRequest
     from partstream.serving.authentication import Caller
     from partstream.serving.models import CataloguedModel
 

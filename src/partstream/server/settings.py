@@ -1,0 +1,490 @@
+"""The settings of a server: its key, and its limits of size, time and number, whose bounds one table has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
+from partstream.serving.clients import RequestClient
+from partstream.upstream.endpoint import Secret
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import InboundRequest, Outcome, Reply
+    from partstream.lm.parts import FinishReason, ResponsePart, Usage
+    from partstream.protocols.serve import WireRequest
+    from partstream.serving.authentication import Authenticator, Caller
+    from partstream.serving.endpoints import Endpoint
+    from partstream.serving.models import CataloguedModel
+    from partstream.serving.stored_answers import SQLiteAnswers
+    from partstream.tokens.records import UsageRow
+
+
+# ---- settings ----
+
+_KIBIBYTE: Final = 1024
+_MEBIBYTE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServingNumber:
+    """A number among the settings of a server.
+
+    Attributes:
+        name: The field of :class:`ServingSettings`.
+        default: Its value where nobody sets it.
+        least: The smallest value.
+        most: The largest value.
+        unit: What it counts: `seconds`, `bytes`, or what there are so many of.
+        says: What it does, as a phrase.
+    """
+
+    name: str
+    default: float
+    least: float
+    most: float
+    unit: str
+    says: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether only whole numbers are valid."""
+        return self.unit != "seconds"
+
+    @property
+    def expectation(self) -> Expectation:
+        """The values that are valid."""
+        kinds = int if self.is_whole else int | float
+        what = "a whole number" if self.is_whole else "a number"
+        return Expectation(
+            f"{what} of {self.unit} from {self.least:,} to {self.most:,}",
+            lambda value: isinstance(value, kinds) and not isinstance(value, bool) and self.least <= value <= self.most,
+        )
+
+
+SERVING_NUMBERS: Final = (
+    ServingNumber("drain_seconds", 30.0, 0, 3600, "seconds", "How long answers may go on when the server is stopped"),
+    ServingNumber("body_bytes", 32 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes", "The largest body of a request"),
+    ServingNumber(
+        "body_seconds", 60.0, 0.01, 3600, "seconds", "How long a client may take to send the body of a request"
+    ),
+    ServingNumber("concurrent_answers", 1000, 1, 1_000_000, "answers", "How many answers may run at once"),
+    ServingNumber(
+        "concurrent_requests", 4000, 1, 1_000_000, "requests", "How many requests may be read or answered at once"
+    ),
+    ServingNumber(
+        "head_seconds",
+        5.0,
+        0,
+        60,
+        "seconds",
+        "How long the status waits for the first part of an answer: until then a failure still is an HTTP status",
+    ),
+    ServingNumber(
+        "keep_alive_seconds", 15.0, 0.01, 3600, "seconds", "How long a stream is silent before a comment is sent"
+    ),
+    ServingNumber(
+        "idle_event_seconds",
+        60.0,
+        0.01,
+        3600,
+        "seconds",
+        "How long a stream has no event before the wire's own event for a model that works is sent, if it has one",
+    ),
+    ServingNumber("answer_seconds", 3600.0, 0.01, 86_400, "seconds", "How long one answer may take"),
+    ServingNumber(
+        "socket_seconds", 3600.0, 0.01, 86_400, "seconds", "How long a WebSocket may be open between answers"
+    ),
+    ServingNumber(
+        "stop_seconds", 5.0, 0, 600, "seconds", "How long a provider may take to stop when its answer is cancelled"
+    ),
+    ServingNumber(
+        "buffer_bytes",
+        64 * _KIBIBYTE,
+        _KIBIBYTE,
+        64 * _MEBIBYTE,
+        "bytes",
+        "How much of an answer waits for a slow client before the provider waits too",
+    ),
+    ServingNumber(
+        "backlog_bytes",
+        16 * _MEBIBYTE,
+        _KIBIBYTE,
+        1024 * _MEBIBYTE,
+        "bytes",
+        "How much of an answer waits for a slow client at most, if the provider does not wait",
+    ),
+    ServingNumber(
+        "thinking_bytes",
+        32 * _MEBIBYTE,
+        0,
+        1024 * _MEBIBYTE,
+        "bytes",
+        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none",
+    ),
+    ServingNumber("models_seconds", 300.0, 0, 86_400, "seconds", "How long the list of a provider's models is kept"),
+)
+"""The numbers among the settings of a server; the command line and the documentation are made from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingSettings:
+    """The settings of a server; :data:`SERVING_NUMBERS` says what each number does and where its bounds are.
+
+    Attributes:
+        token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
+            wire has for it; None for a server that everybody may ask who reaches it.
+        authenticate: Finds out who asks, in place of `token`: for several keys, or keys that are kept elsewhere.
+        admission: Decides who may have which answer, and learns what it took; None for a server that answers everybody
+            who has its key.
+        drain_seconds: In seconds.
+        body_bytes: In bytes.
+        body_seconds: In seconds.
+        concurrent_answers: A number of answers.
+        concurrent_requests: A number of requests.
+        head_seconds: In seconds.
+        keep_alive_seconds: In seconds.
+        idle_event_seconds: In seconds.
+        answer_seconds: In seconds.
+        socket_seconds: In seconds.
+        stop_seconds: In seconds.
+        buffer_bytes: In bytes.
+        thinking_bytes: In bytes.
+        backlog_bytes: In bytes.
+        models_seconds: In seconds.
+        raw_reasoning: Whether thinking goes on the channel of raw reasoning, on a wire that has one beside a summary,
+            which every known client reads: `response.reasoning.delta` of OpenResponses.
+        store: Keeps the answers that clients ask to store; None for a server that stores none.
+        state_folder: The folder of what the server keeps; None for one that keeps nothing on disk.
+
+    Raises:
+        InvalidArgumentError: A value has another type, or a number is out of its bounds.
+    """
+
+    token: Secret | None = None
+    authenticate: Authenticator | None = None
+    admission: Admission | None = None
+    drain_seconds: float = 30.0
+    body_bytes: int = 32 * _MEBIBYTE
+    body_seconds: float = 60.0
+    concurrent_answers: int = 1000
+    concurrent_requests: int = 4000
+    head_seconds: float = 5.0
+    keep_alive_seconds: float = 15.0
+    idle_event_seconds: float = 60.0
+    answer_seconds: float = 3600.0
+    socket_seconds: float = 3600.0
+    stop_seconds: float = 5.0
+    buffer_bytes: int = 64 * _KIBIBYTE
+    thinking_bytes: int = 32 * _MEBIBYTE
+    backlog_bytes: int = 16 * _MEBIBYTE
+    models_seconds: float = 300.0
+    raw_reasoning: bool = False
+    store: SQLiteAnswers | None = None
+    state_folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _EXPECTED)
+
+
+_EXPECTED: Final = {
+    "token": optional(instance_of(Secret, "a Secret")),
+    "authenticate": optional(Expectation("a function of the headers", callable)),
+    **{number.name: number.expectation for number in SERVING_NUMBERS},
+    "raw_reasoning": BOOLEAN,
+    "state_folder": optional(instance_of(Path, "a pathlib.Path")),
+}
+
+
+# ---- rules ----
+# What a server that stands for another one does otherwise: how strict it is, and how it names its replies.
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOverrides:
+    """The rules of a server beyond its settings; without any it is as lenient as its clients need.
+
+    Attributes:
+        admit: Called with every request for an answer, before a provider is: where it came, the request, and what it
+            asks for. To refuse it, it raises what :func:`partstream.serving.failures.failure_of` knows.
+        identify: Makes what identifies the reply to a request; None for the id of the request and the time.
+        remembers: Whether requests may refer to earlier answers. Otherwise they are answered as they stand, whatever
+            ids they name.
+        corrects_paths: Whether a path is understood that has `/v1` once too often or not at all.
+    """
+
+    admit: Callable[[Endpoint, WireRequest, InboundRequest], object] | None = None
+    identify: Callable[[WireRequest], Reply] | None = None
+    remembers: bool = True
+    corrects_paths: bool = True
+
+
+# ---- admission ----
+# Who may have an answer of which model, and what it takes: what the owner of a server puts before its providers.
+#
+# A server without an admission answers whoever has its key. With one, every door asks it: requests over HTTP, turns
+# of a WebSocket, and requests for a count of tokens. It decides before a provider is asked, may look at each part,
+# and learns exactly once how every answer ended that it has admitted.
+
+_logger = logging.getLogger("partstream.serving")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """A request that waits for admission.
+
+    Attributes:
+        caller: Who asks.
+        model: The model that the request names; one of those that :meth:`Admission.models_of` lets the caller use.
+        asked: The request.
+        wire: The name of the protocol in which it came.
+        client: The client, as its headers name it; good for showing and adding up, never for access.
+        request_id: The id of the request. It belongs to this request alone; no client can choose it.
+        headers: The headers as they came, names in lower case, with the key in them.
+        is_count: Whether only the tokens of the request are to be counted, and nothing is generated.
+    """
+
+    caller: Caller
+    model: CataloguedModel
+    asked: InboundRequest
+    wire: str
+    client: RequestClient
+    request_id: str
+    headers: Mapping[str, str] = field(repr=False)
+    is_count: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopAnswer:
+    """An answer that runs must end now; its client is told as of an answer that has reached its longest length.
+
+    Attributes:
+        reason: Why, as a word for programs, such as `budget_spent`.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndedAnswer:
+    """What is known of an answer that was admitted, once nothing more can come of it.
+
+    Attributes:
+        observation: The answer as it is observed. Its usage is None where the client left or the answer was cut.
+        asked: The request as it was admitted.
+        was_asked: Whether a provider was asked; otherwise the answer took nothing.
+        usage: The tokens that the provider reported, also of an answer that was cut; None where it reported none.
+        kept: What the upstreams that the provider asked have entered into the ledger.
+        answer: Makes the message of what was seen of the answer; of a long one its beginning.
+        length: The ratio of the length of all that was seen to that of `answer`.
+    """
+
+    observation: AnswerObservation
+    asked: InboundRequest
+    was_asked: bool
+    usage: Usage | None
+    kept: tuple[UsageRow, ...]
+    answer: Callable[[], ChatMessage]
+    length: float
+
+
+Reported: TypeAlias = "Callable[[ResponsePart], StopAnswer | None]"
+"""Looks at a part that was written to the client; says whether the answer must end behind it. Called for every part in
+the event loop, so it has to be quick and must not raise."""
+
+
+class Permit(Protocol):
+    """The leave for one answer."""
+
+    @property
+    def reported(self) -> Reported | None:
+        """Looks at each part; None where nobody has to, which costs nothing. Read once, before the first part."""
+        ...
+
+    def settle(self, ended: EndedAnswer, /) -> None:
+        """Takes the end; called exactly once, in the event loop, in every case: the answer is whole, failed, was cut,
+        was cancelled, or no provider was asked after all."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request that was admitted.
+
+    Attributes:
+        asked: What the model is asked.
+        model: The model that is asked.
+        permit: The leave for it.
+    """
+
+    asked: InboundRequest
+    model: CataloguedModel
+    permit: Permit
+
+
+class Admission(Protocol):
+    """Decides who may have which answer, see :class:`partstream.server.settings.ServingSettings`."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can decide; until then `/readyz` says 503."""
+        ...
+
+    def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel], /) -> Mapping[str, CataloguedModel]:
+        """Those of some models, by id, that a caller may use; every other one is unknown to him.
+
+        Raises:
+            RequestFailedError: The caller may ask nothing any more.
+        """
+        ...
+
+    async def admit(self, request: AnswerRequest, /) -> Admitted:
+        """Admits a request.
+
+        Raises:
+            RequestFailedError: It is refused.
+        """
+        ...
+
+
+def settled(permit: Permit, ended: EndedAnswer) -> None:
+    """Settles a permit; the log says when that fails, and the answer is not changed by it."""
+    try:
+        permit.settle(ended)
+    except Exception:
+        _logger.exception("an answer could not be settled")
+
+
+# ---- observation ----
+# What is known of an answer once it is over: one value for everybody who counts, measures or logs answers.
+#
+# Exactly one is made for each answer, none for an event of it. It holds names, numbers and times; nothing that a
+# person or a model wrote, and no key.
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerObservation:
+    """An answer that is over.
+
+    Attributes:
+        time: When the request was read, in seconds since 1970.
+        wire: The name of the protocol in which it was asked.
+        model: The id of the model that was asked for.
+        provider: The name of the provider that answered, or "" where none was asked.
+        status: The HTTP status of the reply; of a frame of a socket, the status that it stands for.
+        duration: The seconds from the request until its last byte was handed to the server.
+        request_id: The id that the reply carried.
+        client: The client, as its headers name it.
+        caller: The name of the caller whose key was accepted, or "".
+        is_stream: Whether the client asked for events; otherwise for one document.
+        outcome: How the answer ended, or None if it did not: the client left, or no provider was asked.
+        reason: Why the model stopped, or None.
+        usage: The tokens, or None.
+        cost: The cost in US dollars, as the upstreams that the provider asked reported or list it; or None.
+        is_usage_kept: Whether an upstream that the provider asked has entered its tokens into the ledger itself.
+        is_usage_counted: Whether the tokens were counted here because the provider reported none.
+        first_part_after: The seconds from the request until the first part, or None without a part.
+        bytes: The bytes of the body that was sent.
+        events: The events that were sent; 0 of a document.
+        is_cancelled: Whether the client left before the end.
+        error: The class of the error that ended the answer, such as `UpstreamFailureError`; of a refused request, its
+            kind of failure, such as `unauthenticated`; or None.
+        response_id: The id of the answer on the wire, or None.
+        violations: How often the provider broke a rule of the contract; the parts that did were left out.
+    """
+
+    time: float
+    wire: str
+    model: str
+    provider: str
+    status: int
+    duration: float
+    request_id: str
+    client: RequestClient = field(default_factory=RequestClient)
+    caller: str = ""
+    is_stream: bool = True
+    outcome: Outcome | None = None
+    reason: FinishReason | None = None
+    usage: Usage | None = None
+    cost: float | None = None
+    is_usage_kept: bool = False
+    is_usage_counted: bool = False
+    first_part_after: float | None = None
+    bytes: int = 0
+    events: int = 0
+    is_cancelled: bool = False
+    error: str | None = None
+    response_id: str | None = None
+    violations: int = 0
+
+
+class AnswerTrace(Protocol):
+    """One answer as it is traced. Spans of OpenTelemetry, an extra, implement it."""
+
+    def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
+        """The time in which the provider is asked; entered and left in the task that asks it.
+
+        Args:
+            provider: The name of the provider.
+            model: The id of the model.
+        """
+        ...
+
+    def finish(self, answer: AnswerObservation) -> None:
+        """Ends the trace with what is known of the answer; called once for every trace."""
+        ...
+
+
+StartTrace: TypeAlias = Callable[[str, str, Mapping[str, str]], AnswerTrace]
+"""Starts the trace of a request, of which it gets the method, the route as a pattern (`/v1/responses`) and the headers,
+with their names in lower case."""
+
+
+# ---- lifetimes ----
+# What the owner of a server runs beside its requests, from the start of the application to its end.
+
+
+class Lifetime(Protocol):
+    """Something that runs as long as the application."""
+
+    async def start(self) -> None:
+        """Begins, before the first request. An error ends the start of the server."""
+        ...
+
+    async def stop(self) -> None:
+        """Ends, after the last answer."""
+        ...
+
+
+class Lifetimes:
+    """All that runs as long as one application."""
+
+    def __init__(self) -> None:
+        self._all: list[Lifetime] = []
+
+    def add(self, lifetime: Lifetime) -> None:
+        """Adds one; it is started after those before it, and stopped before them."""
+        self._all.append(lifetime)
+
+    async def start(self) -> None:
+        """Starts all.
+
+        Raises:
+            Exception: What the first one raises that cannot start.
+        """
+        for one in self._all:
+            await one.start()
+
+    async def stop(self) -> None:
+        """Stops all; the log says which of them fails."""
+        for one in reversed(self._all):
+            try:
+                await one.stop()
+            except Exception:
+                _logger.exception("%s could not be stopped", type(one).__name__)
