@@ -46,7 +46,7 @@ from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import write_question
-from partstream.serving.models import CataloguedModel
+from partstream.server.models import CataloguedModel
 from partstream.tokens import Counters, MessageCounter
 from serving.wires import WIRES, Wire
 

@@ -27,7 +27,7 @@ from serving.wires import WIRES, Wire
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.serving.models import CataloguedModel
+    from partstream.server.models import CataloguedModel
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 

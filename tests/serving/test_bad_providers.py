@@ -142,7 +142,7 @@ def test_the_request_id_in_a_failure_is_the_one_of_the_headers_and_of_the_log(st
 
 
 def test_a_provider_that_never_counts_a_request_is_not_waited_for(monkeypatch, caplog):
-    monkeypatch.setattr("partstream.serving.counting.COUNT_SECONDS", 0.01)
+    monkeypatch.setattr("partstream.server.models.COUNT_SECONDS", 0.01)
 
     class Uncounting(Driven):
         async def provide_request_token_count(self, model, messages, options, token):

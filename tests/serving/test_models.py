@@ -10,7 +10,7 @@ from partstream import chat_model
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.serving.models import ModelCatalogue
+from partstream.server.models import ModelCatalogue
 from serving.asgi import WAIT
 from serving.providers import Driven, silent
 

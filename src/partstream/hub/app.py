@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.server.application import Providers
+    from partstream.server.models import CataloguedModel
     from partstream.server.state import OwnerRequest
     from partstream.serving.authentication import Caller, KeyPlace
-    from partstream.serving.models import CataloguedModel
 
 
 # ---- api ----

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from partstream.hub.reservations import Reservation
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
+    from partstream.server.models import CataloguedModel
     from partstream.server.settings import EndedAnswer
-    from partstream.serving.models import CataloguedModel
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow
 

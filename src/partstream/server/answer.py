@@ -41,7 +41,7 @@ from partstream.lm.parts import (
     Usage,
 )
 from partstream.runtime.progress import CheckedProgress, KeptAnswer, failing_place, thinking_text
-from partstream.serving.counting import counted_usage
+from partstream.server.models import counted_usage
 from partstream.tokens.records import watched_usage
 from partstream.upstream.context import capturing, run_to_the_last_report
 
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
+    from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings, StopAnswer
     from partstream.serving.authentication import Caller
     from partstream.serving.clients import RequestClient
-    from partstream.serving.models import CataloguedModel
     from partstream.tokens.records import UsageRow
 
 

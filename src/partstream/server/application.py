@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import SocketConversation, SocketTurn
+    from partstream.server.models import CataloguedModel
     from partstream.server.replies import Head
     from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
     from partstream.server.state import OwnerHandler
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.models import CataloguedModel
     from partstream.serving.requests import RequestHead
 
 

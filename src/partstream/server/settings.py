@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest, Outcome, Reply
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.protocols.serve import WireRequest
+    from partstream.server.models import CataloguedModel
     from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.models import CataloguedModel
     from partstream.serving.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow
 

@@ -10,7 +10,7 @@ from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFail
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.serving.models import CataloguedModel, served_model
+from partstream.server.models import CataloguedModel, served_model
 from partstream.testing.replaying import CURRENT, noting_bugs
 from partstream.testing.scripted import MODELS, ScriptedProvider
 from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_prompt

@@ -36,8 +36,7 @@ from partstream.lm.outputs import InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
-from partstream.serving.counting import counted_request
-from partstream.serving.models import ModelCatalogue
+from partstream.server.models import ModelCatalogue, counted_request
 from partstream.upstream.context import one_attempt
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.provider import has_more_room, helps_another_model
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
+    from partstream.server.models import CataloguedModel
     from partstream.serving.authentication import Caller
-    from partstream.serving.models import CataloguedModel
 
 
 # ---- affinity ----
