@@ -10,7 +10,7 @@ from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
 from partstream.configuration.table import SETTINGS
 from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
 from partstream.hub.store.opening import DATABASE_VARIABLE
-from partstream.serving.access_token import TOKEN_VARIABLE
+from partstream.server.clients import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
 from partstream.upstream.detection_rules import known_wires, probed_wires
 

@@ -10,7 +10,7 @@ from partstream.hub.page.document import routes as hub_page
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.server.application import HEALTH, READINESS
-from partstream.serving.authentication import key_places
+from partstream.server.clients import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.routes import Route, Routes
 

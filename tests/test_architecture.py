@@ -387,7 +387,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.upstream.detection_rules": _OLLAMA,
     "partstream.agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
-    "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
+    "partstream.server.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Clients that are called like a protocol, or like the library of one.
     "partstream.hub.clients": {"ai-sdk", *_GEMINI},
     # Another wire of the same servers, with the same errors and files.

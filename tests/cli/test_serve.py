@@ -16,7 +16,7 @@ import pytest
 from commands import call, terminal
 
 from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
-from partstream.serving.access_token import kept_token
+from partstream.server.clients import kept_token
 from partstream.serving.demo_provider import DemoProvider
 from serving.hosted import hosted
 

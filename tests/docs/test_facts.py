@@ -13,7 +13,7 @@ from partstream import LimitSettings
 from partstream.capturing.last_answers import MOST_ANSWERS, MOST_BYTES, MOST_BYTES_OF_ONE
 from partstream.cli import record, serve
 from partstream.runtime.answer_files import FileLimits
-from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN
+from partstream.server.clients import SHORTEST_PUBLIC_TOKEN
 from partstream.serving.stored_answers import KEPT_DAYS, LARGEST_STORE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from partstream.hub.authentication import (
 )
 from partstream.hub.directory import Directory, Key, Person, Team, keys
 from partstream.protocols.protocol import loadable_protocols
-from partstream.serving.authentication import key_places
+from partstream.server.clients import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
 

@@ -12,8 +12,8 @@ from partstream.hub.directory import DOLLAR
 from partstream.hub.page.routes import CONTENT, HubPage
 from partstream.hub.store.opening import opened_store
 from partstream.server.application import ServingApp
+from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.serving.authentication import Caller
 from serving.asgi import ask, call
 
 if TYPE_CHECKING:

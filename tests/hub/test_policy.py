@@ -26,10 +26,9 @@ from partstream.hub.store.values import LedgerRow
 from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.server.clients import Caller, RequestClient
 from partstream.server.models import CataloguedModel
 from partstream.server.settings import AnswerRequest
-from partstream.serving.authentication import Caller
-from partstream.serving.clients import RequestClient
 from partstream.serving.failures import RequestFailedError
 from serving.asgi import WAIT
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
+from partstream.server.clients import ClientClass, RequestClient
 from partstream.server.settings import AnswerObservation
-from partstream.serving.clients import ClientClass, RequestClient
 
 CODEX = RequestClient("codex", "0.169.0", ClientClass.AGENT, "session-1", "turn-1")
 

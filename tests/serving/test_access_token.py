@@ -6,13 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from partstream.serving.access_token import (
-    TOKEN_VARIABLE,
-    UnusableTokenError,
-    given_token,
-    kept_token,
-    kept_token_file,
-)
+from partstream.server.clients import TOKEN_VARIABLE, UnusableTokenError, given_token, kept_token, kept_token_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="this system has other rights of files")
 

@@ -15,8 +15,8 @@ from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
+from partstream.server.clients import Caller
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
-from partstream.serving.authentication import Caller
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.stored_answers import SQLiteAnswers
 from serving.asgi import ask, call

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
+from partstream.server.clients import RequestClient
 from partstream.serving.answer_log import json_line, text_line
-from partstream.serving.clients import RequestClient
 
 from .observations import an_answer
 

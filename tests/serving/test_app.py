@@ -13,8 +13,8 @@ from partstream.codec.checks import InvalidArgumentError
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import TextPart
 from partstream.server.application import app
+from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.serving.authentication import Caller
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 from serving.wires import WIRES, Wire

@@ -13,7 +13,7 @@ from partstream import chat_model
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import InboundRequest
 from partstream.server.application import app
-from partstream.serving.clients import AnswerKind, ClientClass, RequestClient, client_of
+from partstream.server.clients import AnswerKind, ClientClass, RequestClient, client_of
 
 from .asgi import ask
 

@@ -10,8 +10,8 @@ from partstream import chat_model
 from partstream.errors import UpstreamFailureError
 from partstream.server.answer import UPSTREAM_HEADER, current_answer
 from partstream.server.application import app
+from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.serving.authentication import Caller
 from serving.asgi import ask
 from serving.wires import WIRES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.serving.local_callers import local_program
+from partstream.server.clients import local_program
 
 
 @pytest.mark.parametrize(

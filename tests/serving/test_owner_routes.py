@@ -10,9 +10,9 @@ import pytest
 from partstream import chat_model
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
+from partstream.server.clients import NOBODY
 from partstream.server.settings import ServingSettings
 from partstream.server.state import OwnerReply
-from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask

@@ -11,8 +11,8 @@ import pytest
 from partstream.lm.parts import TextPart
 from partstream.runtime.simple import chat_model
 from partstream.server.application import ServingApp, app
+from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.serving.authentication import Caller
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.stored_answers import SQLiteAnswers
 from serving.asgi import Call, ask, call

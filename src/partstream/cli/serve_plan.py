@@ -19,17 +19,16 @@ from partstream.cli.serve_providers import ServedProviders
 from partstream.cli.serve_store import opened_store
 from partstream.codec.system import DATA
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
+from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token, local_program
 from partstream.server.settings import SERVING_NUMBERS, ServingSettings
-from partstream.serving.access_token import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import is_loopback_address
-from partstream.serving.local_callers import local_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.serving.access_token import AccessToken
+    from partstream.server.clients import AccessToken
 
 __all__ = ["ServePlan", "is_given"]
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from partstream.hub.commands_serve import OpenHub
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
+    from partstream.server.clients import AccessToken
     from partstream.server.settings import ServingSettings
-    from partstream.serving.access_token import AccessToken
     from partstream.serving.connection_limits import ConnectionLimits
 
 __all__ = ["Heard", "Opened", "loop_factory"]

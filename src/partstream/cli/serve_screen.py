@@ -17,7 +17,7 @@ from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.serving.access_token import AccessToken
+    from partstream.server.clients import AccessToken
 
 __all__ = ["JsonScreen", "Screen", "Start", "TextScreen"]
 

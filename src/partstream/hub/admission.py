@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import Window
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
+    from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
-    from partstream.serving.authentication import Caller
 
 
 # ---- audit ----

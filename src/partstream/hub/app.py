@@ -22,8 +22,8 @@ from partstream.hub.worker import HubWorker
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp, named_providers
+from partstream.server.clients import key_places
 from partstream.server.state import OwnerReply
-from partstream.serving.authentication import key_places
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.server.application import Providers
+    from partstream.server.clients import Caller, KeyPlace
     from partstream.server.models import CataloguedModel
     from partstream.server.state import OwnerRequest
-    from partstream.serving.authentication import Caller, KeyPlace
 
 
 # ---- api ----

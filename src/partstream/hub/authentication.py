@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.serving.authentication import Caller
+from partstream.server.clients import Caller
 from partstream.serving.failures import RequestFailedError
 from partstream.upstream.endpoint import Secret
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.hub.directory import Directory, Key
-    from partstream.serving.authentication import KeyPlace
+    from partstream.server.clients import KeyPlace
 
 
 # ---- keys ----

@@ -23,7 +23,7 @@ from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.hub.clients import CLIENTS, Server, TokenPlace
-from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
+from partstream.server.clients import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.upstream.endpoint import with_scheme
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.hub.clients import Client, FileSettings, Settings
-    from partstream.serving.access_token import AccessToken
+    from partstream.server.clients import AccessToken
     from partstream.upstream.endpoint import Secret
     from partstream.upstream.model_facts import ModelRecord
 

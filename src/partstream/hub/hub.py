@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.hub.authentication import HubCaller
     from partstream.hub.directory import Directory, Key, Person
     from partstream.hub.worker import HubWorker
-    from partstream.serving.authentication import Caller
+    from partstream.server.clients import Caller
 
 
 # ---- hub ----

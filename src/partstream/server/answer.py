@@ -54,11 +54,10 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
+    from partstream.server.clients import Caller, RequestClient
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings, StopAnswer
-    from partstream.serving.authentication import Caller
-    from partstream.serving.clients import RequestClient
     from partstream.tokens.records import UsageRow
 
 

@@ -28,11 +28,11 @@ from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import ResolvedReferences
+from partstream.server.clients import NOBODY
 from partstream.server.handler import RequestHandler, ResponseRun
 from partstream.server.replies import json_headers
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_handler
-from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.requests import ClientLeftError, leaving, request_of
 from partstream.serving.routes import NoRouteError
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import SocketConversation, SocketTurn
+    from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import Head
     from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
     from partstream.server.state import OwnerHandler
-    from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.requests import RequestHead
 
@@ -383,7 +383,7 @@ class ServingApp:
             method: The HTTP method.
             path: The path, from its slash; it names nothing, and has no base path of a client before it.
             handler: Answers a request of a caller, whose key was checked.
-            is_open: Whether it is called without a key; the caller is :data:`partstream.serving.authentication.NOBODY`.
+            is_open: Whether it is called without a key; the caller is :data:`partstream.server.clients.NOBODY`.
             most_bytes: The largest body that it takes; a larger one is refused with 413.
         """
         self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes))

@@ -23,6 +23,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import KeptAnswer
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
+from partstream.server.clients import NOBODY, client_of
 from partstream.server.models import counted_request, served_model
 from partstream.server.replies import (
     BufferedReplySink,
@@ -35,8 +36,6 @@ from partstream.server.replies import (
 )
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import OwnerRequest, asked_of_store
-from partstream.serving.authentication import NOBODY
-from partstream.serving.clients import client_of
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.requests import ClientLeftError, json_object, leaving
 from partstream.serving.routes import NoRouteError
@@ -58,12 +57,11 @@ if TYPE_CHECKING:
         WireRequest,
     )
     from partstream.server.answer import AnswerEnd
+    from partstream.server.clients import Caller, RequestClient
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Permit, ServingSettings
     from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
-    from partstream.serving.authentication import Caller
-    from partstream.serving.clients import RequestClient
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.requests import RequestHead
     from partstream.serving.routes import Route

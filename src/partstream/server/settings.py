@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
-from partstream.serving.clients import RequestClient
+from partstream.server.clients import RequestClient
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest, Outcome, Reply
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.protocols.serve import WireRequest
+    from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
-    from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow

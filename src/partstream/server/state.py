@@ -13,11 +13,10 @@ from partstream.conversation.provider_state import ThinkingMemory
 from partstream.lm.cancellation import EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import ResolvedReferences
+from partstream.server.clients import TokenAuthenticator, kept_token, key_places, nobody_in_particular
 from partstream.server.models import ModelCatalogue
 from partstream.server.replies import RecordingReplySink
 from partstream.server.settings import Lifetimes
-from partstream.serving.access_token import kept_token
-from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
 from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
 from partstream.serving.requests import json_object
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
     from partstream.server.answer import ProviderCall
+    from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink
     from partstream.server.settings import AnswerObservation, AnswerTrace, ServerOverrides, ServingSettings, StartTrace
-    from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.stored_answers import SQLiteAnswers
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
-from partstream.serving.clients import AnswerKind
+from partstream.server.clients import AnswerKind
 from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 
 from partstream._version import __version__
-from partstream.serving.clients import ClientClass
+from partstream.server.clients import ClientClass
 from partstream.serving.telemetry_names import (
     MEASURES,
     OPERATION,

@@ -16,8 +16,8 @@ from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
+from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.serving.authentication import Caller
 from partstream.testing import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy, Timeouts

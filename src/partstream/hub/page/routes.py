@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from partstream.hub.usage import Reader
     from partstream.pages.policy import ContentPolicy
     from partstream.server.application import ServingApp
+    from partstream.server.clients import Caller
     from partstream.server.state import OwnerHandler, OwnerRequest
-    from partstream.serving.authentication import Caller
 
 
 # ---- join ----

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from partstream.hub.hub import DirectoryCaller
     from partstream.hub.store.values import LedgerRow
+    from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.settings import AnswerRequest
-    from partstream.serving.authentication import Caller
 
 
 # ---- values ----

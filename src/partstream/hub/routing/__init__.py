@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
+    from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
-    from partstream.serving.authentication import Caller
 
 
 # ---- affinity ----

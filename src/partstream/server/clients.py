@@ -1,0 +1,462 @@
+"""Who asks: the key of a request, in the header that its wire has for it; decided before the body is read."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.system import DATA
+from partstream.errors import CallerError
+from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.parts import TextPart
+from partstream.protocols.protocol import KeyKind
+from partstream.upstream.endpoint import Secret, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from partstream.lm.outputs import InboundRequest
+    from partstream.serving.endpoints import Endpoint
+
+
+# ---- authentication ----
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks.
+
+    Attributes:
+        name: What logs and figures call the caller; never the key. What a server remembers belongs to this name.
+        is_owner: Whether the caller may read what the server says of all its callers, such as its metrics.
+    """
+
+    name: str
+    is_owner: bool = field(default=True, kw_only=True, compare=False)
+
+
+Authenticator: TypeAlias = Callable[[Mapping[str, str]], Caller | None]
+"""Finds out who asks by the headers of a request, names in lower case; None for nobody who may."""
+
+
+class KeyPlace(NamedTuple):
+    """A header that holds a key.
+
+    Attributes:
+        header: Its name in lower case.
+        scheme: The word before the key in lower case, such as `bearer`; empty for the key alone.
+    """
+
+    header: str
+    scheme: str
+
+
+_MARK: Final = "0123456789abcdef"
+_EVERYWHERE: Final = (KeyPlace("authorization", "bearer"), KeyPlace("x-api-key", ""))
+"""Where every wire takes a key: clients differ (docs/wires/serving.md#keys-and-headers-of-messages)."""
+
+
+def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:
+    """Where the clients of some endpoints put their keys."""
+    found = dict.fromkeys(_EVERYWHERE)
+    for endpoint in endpoints:
+        for kind in KeyKind:
+            for name, value in endpoint.key_headers(_MARK, kind).items():
+                found[KeyPlace(name.lower(), value.partition(_MARK)[0].strip().lower())] = None
+    return tuple(found)
+
+
+class TokenAuthenticator:
+    """Knows one caller by one key, which is compared in constant time.
+
+    Args:
+        token: The key.
+        places: The headers that may hold it.
+    """
+
+    _CALLER: Final = Caller("token")
+
+    def __init__(self, token: Secret, places: Iterable[KeyPlace]) -> None:
+        self._token = token
+        self._places = tuple(places)
+
+    def __call__(self, headers: Mapping[str, str]) -> Caller | None:
+        """The caller, if one of the headers holds the key."""
+        expected = self._token.reveal().encode()
+        is_known = False
+        for header, scheme in self._places:
+            said, _, key = headers.get(header, "").strip().rpartition(" ")
+            if said.strip().lower() == scheme and key:
+                is_known |= hmac.compare_digest(key.encode(errors="surrogatepass"), expected)
+        return self._CALLER if is_known else None
+
+
+NOBODY: Final = Caller("")
+
+
+def nobody_in_particular(_headers: Mapping[str, str]) -> Caller:
+    """The one caller of a server without a key."""
+    return NOBODY
+
+
+# ---- access token ----
+# The token that clients of a server on this machine present: given by the user, or made once and kept in a file.
+#
+# The file is readable for its user alone. The token is in no argument of a process, because others on the machine can
+# see those.
+
+TOKEN_VARIABLE: Final = "PARTSTREAM_SERVE_TOKEN"  # noqa: S105 - the name of a variable
+SHORTEST_TOKEN: Final = 8
+"""Characters."""
+SHORTEST_PUBLIC_TOKEN: Final = 16
+"""Characters of a token that anybody in a network may try to guess."""
+
+_FILE_NAME: Final = "serve-token"
+_PREFIX: Final = "partstream-"
+_RANDOM_BYTES: Final = 32
+_MOST_BYTES: Final = 4096
+_USABLE: Final = re.compile(rb"[\x21-\x7e]+")
+"""What every client can write into a header: visible ASCII characters."""
+
+
+class UnusableTokenError(CallerError):
+    """A token cannot be read, or no client could send it. The message does not show it.
+
+    Attributes:
+        where: The place of the token.
+        expected: What should be there.
+    """
+
+    def __init__(self, where: str, got: str, expected: str) -> None:
+        super().__init__(f"{where}: got {got}, expected {expected}")
+        self.where = where
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A token and its place.
+
+    Attributes:
+        secret: The token.
+        where: The place in words: a file, or an environment variable.
+        file: The file that holds it, or None.
+        is_new: Whether it was made just now.
+    """
+
+    secret: Secret
+    where: str
+    file: Path | None = None
+    is_new: bool = False
+
+
+def kept_token_file() -> Path:
+    """The file of the token that was made on this machine, whether it exists or not."""
+    return DATA.path() / _FILE_NAME
+
+
+def given_token(environment: Mapping[str, str], file: Path | None = None) -> AccessToken | None:
+    """The token that the user gives: in a file, else in the environment variable; None for neither.
+
+    Raises:
+        UnusableTokenError: It cannot be read, or is of no use.
+    """
+    if file is not None:
+        return AccessToken(_checked(_read(file), str(file)), str(file), file)
+    value = environment.get(TOKEN_VARIABLE)
+    if value is None:
+        return None
+    where = f"the environment variable {TOKEN_VARIABLE}"
+    return AccessToken(_checked(value.encode(errors="surrogateescape"), where), where)
+
+
+def kept_token(file: Path | None = None) -> AccessToken:
+    """The token of this machine; made when there is none yet.
+
+    Args:
+        file: The file; None for :func:`kept_token_file`.
+
+    Raises:
+        UnusableTokenError: The file cannot be written or read, or holds something else.
+    """
+    path = file or kept_token_file()
+    try:
+        is_new = _make(path)
+        if os.name == "posix" and not is_new and path.stat().st_uid == os.getuid():
+            path.chmod(0o600)  # whoever copied it may have opened it to others; that of another is as its owner wants
+    except OSError as error:
+        raise UnusableTokenError(str(path), error.strerror or "an error", "a file that can be written") from error
+    return AccessToken(_checked(_read(path), str(path)), str(path), path, is_new)
+
+
+def _make(path: Path) -> bool:
+    """Writes a new token unless there is one; whether it did. Of several processes at a time, one does."""
+    if path.exists():
+        return False
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+            stream.write(f"{_PREFIX}{secrets.token_urlsafe(_RANDOM_BYTES)}\n")
+        try:
+            os.link(unfinished, path)  # unlike a rename, it fails where another process was faster
+        except FileExistsError:
+            return False
+    finally:
+        unfinished.unlink()
+    return True
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnusableTokenError(str(path), reason, "a file with the token in it") from error
+
+
+def _checked(value: bytes, where: str) -> Secret:
+    token = value.strip()
+    expected = f"a token of at least {SHORTEST_TOKEN} visible ASCII characters without spaces"
+    if not token:
+        raise UnusableTokenError(where, "nothing", expected)
+    if len(token) > _MOST_BYTES:
+        raise UnusableTokenError(where, f"more than {_MOST_BYTES:,} bytes", expected)
+    if _USABLE.fullmatch(token) is None:
+        raise UnusableTokenError(where, "something with other characters", expected)
+    if len(token) < SHORTEST_TOKEN:
+        raise UnusableTokenError(where, f"{len(token)} characters", expected)
+    return Secret(token.decode())
+
+
+# ---- local callers ----
+# Tells programs of this machine from pages in its browser, for a server on loopback that wants no token.
+#
+# A page of any site can send requests to loopback, and a site whose name leads to 127.0.0.1 can read the answers too:
+# the headers `Origin` and `Host` say so, because no page can change them.
+
+_CALLER: Final = Caller("local")
+
+
+def local_program(headers: Mapping[str, str]) -> Caller | None:
+    """The one caller of a server without a token, unless the request is of a page of some site.
+
+    Args:
+        headers: The headers of the request, names in lower case.
+    """
+    origin = headers.get("origin")
+    is_of_a_site = origin is not None and not _is_local(origin)
+    return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _CALLER
+
+
+def _is_local(url: str) -> bool:
+    try:
+        return is_loopback(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
+
+
+# ---- clients ----
+# Which client asks: its name, session and turn, as the headers of coding agents and official packages tell them.
+#
+# A table has the headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read:
+# metadata that holds workspace paths or ids of installations is never kept, and a value that is no plain id counts as
+# not sent. Headers are the client's own words: good for showing and adding up, never for access.
+
+
+class ClientClass(StrEnum):
+    """What kind of program a client is."""
+
+    AGENT = "agent"
+    """A coding agent: a person works in sessions with it."""
+    PACKAGE = "package"
+    """A package that programs ask with."""
+    OTHER = "other"
+
+
+class AnswerKind(StrEnum):
+    """What an answer is for."""
+
+    TURN = "turn"
+    TITLE = "title"
+    """A name for the session, which the client asks for by itself: of opencode before the first turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestClient:
+    """Who sent a request, as its headers say.
+
+    Attributes:
+        name: The name of a known client, such as `codex`; of an unknown one the product in its user agent, or "".
+        version: Its version, or "".
+        of_class: What kind of program it is.
+        session: Its id of the conversation, or None.
+        turn: Its id of the turn, or None.
+        retry: How many times it has sent this request before.
+        kind: What the answer is for.
+    """
+
+    name: str = ""
+    version: str = ""
+    of_class: ClientClass = ClientClass.OTHER
+    session: str | None = None
+    turn: str | None = None
+    retry: int = 0
+    kind: AnswerKind = AnswerKind.TURN
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClient:
+    """How a client shows itself.
+
+    Attributes:
+        name: What it is called here.
+        of_class: What kind of program it is.
+        product: The beginnings of its user agent, before the `/` and the version; a pattern, in any case of letters.
+        session: The headers of which the first that is sent has its id of the conversation.
+        turn: The header whose JSON object has its id of the turn under `turn_id`, or None.
+        title: The first words of the system message with which it asks for a title, or None.
+        marked_by: A header that tells it from the package that it asks with, whose user agent it has; or None.
+    """
+
+    name: str
+    of_class: ClientClass
+    product: str
+    session: tuple[str, ...] = ()
+    turn: str | None = None
+    title: str | None = None
+    marked_by: str | None = None
+
+
+KNOWN_CLIENTS: Final = (
+    # codex_exec/0.169.0 (…); other front ends have other names behind the underscore.
+    KnownClient("codex", ClientClass.AGENT, r"codex[_-]\w+", ("session-id", "thread-id"), "x-codex-turn-metadata"),
+    # claude-cli/2.1.330 (external, sdk-cli)
+    KnownClient("claude-code", ClientClass.AGENT, "claude-cli", ("x-claude-code-session-id",)),
+    # opencode/1.18.33 ai-sdk/…
+    KnownClient(
+        "opencode",
+        ClientClass.AGENT,
+        "opencode",
+        ("x-session-id", "x-session-affinity"),
+        title="You are a title generator.",
+    ),
+    # OpenAI/JS 5.20.1, that of the package in it; version 1.0.102 names neither itself nor its session.
+    KnownClient("copilot-cli", ClientClass.AGENT, "OpenAI/JS", marked_by="x-interaction-type"),
+    # GeminiCLI-tui/0.61.0/MODEL (linux; x64; terminal)
+    KnownClient("gemini-cli", ClientClass.AGENT, r"GeminiCLI(?:-\w+)?"),
+    # QwenCode/0.24.4 (linux; x64)
+    KnownClient("qwen-code", ClientClass.AGENT, "QwenCode"),
+    KnownClient("openai-python", ClientClass.PACKAGE, "(?:Async)?OpenAI/Python"),
+    KnownClient("openai-node", ClientClass.PACKAGE, "OpenAI/JS"),
+    KnownClient("anthropic-python", ClientClass.PACKAGE, "(?:Async)?Anthropic/Python"),
+    KnownClient("anthropic-node", ClientClass.PACKAGE, "Anthropic/JS"),
+    KnownClient("google-genai", ClientClass.PACKAGE, "google-genai-sdk"),
+    KnownClient("ollama-python", ClientClass.PACKAGE, "ollama-python"),
+    KnownClient("ai-sdk", ClientClass.PACKAGE, "ai"),
+    KnownClient("langchain-anthropic", ClientClass.PACKAGE, "langchain-anthropic"),
+    # google-genai-sdk/3.4.0 gl-python/3.11.7 pydantic-ai/2.66.0 over Gemini: there, the package below it is named.
+    KnownClient("pydantic-ai", ClientClass.PACKAGE, "pydantic-ai"),
+)
+"""The clients that are known, in the order in which they are tried."""
+
+_SESSION_OF_ANYBODY: Final = ("x-session-id",)
+"""The headers in which programs of users may name their conversation."""
+
+_AGENTS: Final = tuple(
+    (known, re.compile(rf"{known.product}(?:[/ ]v?(?P<version>[\w.+-]{{1,40}}))?(?![\w.+-])", re.IGNORECASE | re.ASCII))
+    for known in KNOWN_CLIENTS
+)
+_PRODUCT: Final = re.compile(r"(?P<name>[\w.@-][\w.@/-]{0,59}?)(?:/v?(?P<version>\d[\w.+-]{0,39}))?(?:\s|$)", re.ASCII)
+"""A product of an unknown user agent, with its version."""
+_ID: Final = re.compile(r"[\w.:@-]{1,128}", re.ASCII)
+"""An id: one that holds a path, a JSON object or a control character is none."""
+_MOST_METADATA: Final = 16_384
+"""The most characters of JSON that are read for one id."""
+_MOST_RETRIES: Final = 1_000
+_MOST_USER_AGENT: Final = 400
+"""The most characters of a user agent that are read."""
+
+
+def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -> RequestClient:
+    """The client that sent a request.
+
+    Args:
+        headers: The headers of the request, with their names in lower case; of a frame of a socket, those with which
+            the socket was opened.
+        asked: The request, if it was read: its words tell a request for a title, and a frame of a socket has the id
+            of the turn only there. None of its words is kept.
+    """
+    user_agent = headers.get("user-agent", "")[:_MOST_USER_AGENT]
+    retry = _retry_count(headers.get("x-stainless-retry-count", ""))
+    for known, pattern in _AGENTS:
+        is_it = known.marked_by is None or known.marked_by in headers
+        if is_it and (found := pattern.match(user_agent)):
+            return RequestClient(
+                known.name,
+                (found["version"] or "") if known.marked_by is None else "",
+                known.of_class,
+                _first_id(headers, (*known.session, *_SESSION_OF_ANYBODY)),
+                None if known.turn is None else _turn_id(headers, known.turn, asked),
+                retry,
+                AnswerKind.TITLE if asked is not None and _asks_for_title(known, asked) else AnswerKind.TURN,
+            )
+    found = _PRODUCT.match(user_agent)
+    name, version = ("", "") if found is None else (found["name"], found["version"] or "")
+    return RequestClient(name, version, session=_first_id(headers, _SESSION_OF_ANYBODY), retry=retry)
+
+
+def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:
+    """Whether a request is for a title; looks at the first words of the system message."""
+    if known.title is None or asked.options.tools:
+        return False
+    return any(_text_of(one).startswith(known.title) for one in asked.messages if one.role is Role.SYSTEM)
+
+
+def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((found for name in names if (found := _as_id(headers.get(name))) is not None), None)
+
+
+def _turn_id(headers: Mapping[str, str], name: str, asked: InboundRequest | None) -> str | None:
+    """The id of the turn in a header with a JSON object, or in the field of the body with the same content."""
+    in_header = _turn_in(headers.get(name, ""))
+    if in_header is not None or asked is None:
+        return in_header
+    metadata = asked.body.get("client_metadata")
+    if not isinstance(metadata, Mapping):
+        return None
+    return _as_id(metadata.get("turn_id")) or _turn_in(metadata.get(name))
+
+
+def _turn_in(text: object) -> str | None:
+    """The id of the turn in a JSON object; everything else in it stays unread."""
+    if not isinstance(text, str) or not 0 < len(text) <= _MOST_METADATA:
+        return None
+    try:
+        values = loads(text.encode(errors="replace"))
+    except JSONDecodeError:
+        return None
+    return _as_id(values.get("turn_id")) if isinstance(values, dict) else None
+
+
+def _retry_count(text: str) -> int:
+    return min(int(text), _MOST_RETRIES) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+
+
+def _as_id(value: object) -> str | None:
+    return value if isinstance(value, str) and _ID.fullmatch(value) else None
+
+
+def _text_of(message: ChatMessage) -> str:
+    return next((part.value for part in message.content if isinstance(part, TextPart)), "")
