@@ -47,7 +47,7 @@ NOT_PACKED = {
     "partstream.projects": "what `partstream new` writes",
     "partstream.recorder": "a proxy that a command starts",
     "partstream.testing": "servers for tests",
-    "partstream.asgi": "serves other programs",
+    "partstream.server.requests": "serves other programs",
     "partstream.hub.ray": "serves other programs",
     "partstream.hub.remote_providers": "asks what serves other programs",
     "partstream.hub": "serves other programs",

@@ -11,8 +11,7 @@ from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.server.application import HEALTH, READINESS
 from partstream.server.clients import key_places
-from partstream.serving.endpoints import endpoints_of
-from partstream.serving.routes import Route, Routes
+from partstream.server.requests import Route, Routes, endpoints_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

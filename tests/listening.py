@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream.asgi import Application, Receive, Scope
-from partstream.asgi import Send as SendMessage
 from partstream.loopback.connection import LoopbackLimits, LoopbackRequest, ServerConnection
+from partstream.server.requests import Application, Receive, Scope
+from partstream.server.requests import Send as SendMessage
 from partstream.testing.exchanges import Delivery
 from partstream.testing.stage import ReplyStream, watch
 from partstream.testing.steps import Step

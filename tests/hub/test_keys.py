@@ -19,8 +19,7 @@ from partstream.hub.authentication import (
 from partstream.hub.directory import Directory, Key, Person, Team, keys
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.clients import key_places
-from partstream.serving.endpoints import endpoints_of
-from partstream.serving.failures import RequestFailedError
+from partstream.server.requests import RequestFailedError, endpoints_of
 
 NOW = 1_800_000_000.0
 MADE = new_key()

@@ -28,8 +28,8 @@ from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.server.clients import Caller, RequestClient
 from partstream.server.models import CataloguedModel
+from partstream.server.requests import RequestFailedError
 from partstream.server.settings import AnswerRequest
-from partstream.serving.failures import RequestFailedError
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:

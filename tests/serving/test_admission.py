@@ -16,8 +16,8 @@ from partstream.lm.parts import TextPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import Caller
+from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
-from partstream.serving.failures import RequestFailedError
 from partstream.serving.stored_answers import SQLiteAnswers
 from serving.asgi import ask, call
 from serving.asgi_socket import Socket

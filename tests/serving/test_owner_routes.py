@@ -11,9 +11,9 @@ from partstream import chat_model
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import NOBODY
+from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.server.state import OwnerReply
-from partstream.serving.failures import RequestFailedError
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from partstream.asgi import headers_of
-from partstream.serving.requests import path_of
+from partstream.server.requests import headers_of, path_of
 
 
 @pytest.mark.parametrize(

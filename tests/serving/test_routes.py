@@ -8,9 +8,7 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.serve import ServedDocument
-from partstream.serving.endpoints import endpoints_of
-from partstream.serving.failures import failure_of
-from partstream.serving.routes import NoRouteError, Routes
+from partstream.server.requests import NoRouteError, Routes, endpoints_of, failure_of
 
 OWN = PROTOCOLS[DEFAULT_PROTOCOL]
 HEADER = "x-their-version"

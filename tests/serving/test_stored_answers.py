@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.serve import StoredAnswer
-from partstream.serving.failures import ChainTooLargeError, StoreFailedError
+from partstream.server.requests import ChainTooLargeError, StoreFailedError
 from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
 
 FRAMES = (b'event: a\ndata: {"n":0}\n\n', b'event: b\ndata: {"n":1}\n\n')

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS, key_in_header
-from partstream.serving.endpoints import endpoints_of
+from partstream.server.requests import endpoints_of
 from partstream.testing.scenarios import UnknownScenarioError
 from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from listening import listening
-from partstream.asgi import Application, Message, Receive, Scope, Send
 from partstream.codec.json_codec import dumps, loads
 from partstream.loopback.connection import ServerConnection
+from partstream.server.requests import Application, Message, Receive, Scope, Send
 from partstream.testing import ReplayUpstream
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting import bpe_openai_counter

@@ -29,8 +29,8 @@ from partstream.hub.routing import ROUTES, is_behind_a_route
 from partstream.hub.store.values import AnswerContent, LedgerRow
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted
-from partstream.serving.failures import RequestFailedError
 from partstream.tokens import Counters, MessageCounter
 
 if TYPE_CHECKING:

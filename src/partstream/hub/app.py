@@ -23,9 +23,8 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp, named_providers
 from partstream.server.clients import key_places
+from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.state import OwnerReply
-from partstream.serving.endpoints import endpoints_of
-from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.clients import Caller
-from partstream.serving.failures import RequestFailedError
+from partstream.server.requests import RequestFailedError
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:

@@ -35,10 +35,10 @@ from partstream.stop_signals import stopped_by_signals
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from partstream.asgi import Receive, Scope, Send
     from partstream.cli.serve_screen import Screen
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
+    from partstream.server.requests import Receive, Scope, Send
 
 
 # ---- yaml text ----

@@ -15,8 +15,8 @@ from partstream.hub.authentication import is_valid
 from partstream.hub.directory import may_use
 from partstream.hub.leases import WorkerSettings
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
-from partstream.serving.failures import RequestFailedError
 from partstream.tokens.ledger import Ledger
 
 if TYPE_CHECKING:

@@ -18,19 +18,19 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.asgi import headers_of
 from partstream.codec.json_codec import dumps
 from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
 from partstream.inspector.gate import PAGE, GateRefusal, InspectorRequest, refusal_of
 from partstream.loopback.connection import LoopbackLimits
 from partstream.loopback.host import Host
+from partstream.server.requests import headers_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from types import TracebackType
 
-    from partstream.asgi import Receive, Scope, Send
+    from partstream.server.requests import Receive, Scope, Send
 
 __all__ = ["Ending", "ViewServer", "ViewSource", "serve_view"]
 

@@ -23,7 +23,7 @@ from partstream.errors import PartstreamError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.asgi import Application, Message, Receive, Scope
+    from partstream.server.requests import Application, Message, Receive, Scope
 
 __all__ = [
     "BREAK_OFF",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from partstream.asgi import Application
+    from partstream.server.requests import Application
 
 __all__ = ["Host"]
 

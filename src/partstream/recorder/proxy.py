@@ -18,8 +18,8 @@ from partstream.recorder.watching import ForwardedRequest
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from partstream.asgi import Receive, Scope, Send
     from partstream.recorder.watching import Watch
+    from partstream.server.requests import Receive, Scope, Send
     from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["LARGEST_BODY", "RecordingProxy"]

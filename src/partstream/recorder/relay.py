@@ -15,9 +15,9 @@ from partstream.recorder.admission import refusal_body
 from partstream.recorder.forwarded_headers import response_fields
 
 if TYPE_CHECKING:
-    from partstream.asgi import Receive, Send
     from partstream.recorder.server import ForwardServer, ServerReply
     from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
+    from partstream.server.requests import Receive, Send
 
 __all__ = ["ProxyStoppedError", "Relay", "send_document"]
 

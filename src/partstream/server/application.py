@@ -31,16 +31,20 @@ from partstream.protocols.serve import ResolvedReferences
 from partstream.server.clients import NOBODY
 from partstream.server.handler import RequestHandler, ResponseRun
 from partstream.server.replies import json_headers
+from partstream.server.requests import (
+    ClientLeftError,
+    NoRouteError,
+    RequestFailedError,
+    failure_of,
+    leaving,
+    request_of,
+)
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_handler
-from partstream.serving.failures import RequestFailedError, failure_of
-from partstream.serving.requests import ClientLeftError, leaving, request_of
-from partstream.serving.routes import NoRouteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.asgi import Receive, Scope, Send
     from partstream.capturing.last_answers import LastAnswers
     from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
@@ -48,10 +52,9 @@ if TYPE_CHECKING:
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import Head
+    from partstream.server.requests import Endpoint, Receive, RequestHead, Scope, Send
     from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
     from partstream.server.state import OwnerHandler
-    from partstream.serving.endpoints import Endpoint
-    from partstream.serving.requests import RequestHead
 
 
 # ---- sockets ----

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.lm.outputs import InboundRequest
-    from partstream.serving.endpoints import Endpoint
+    from partstream.server.requests import Endpoint
 
 
 # ---- authentication ----

@@ -34,16 +34,20 @@ from partstream.server.replies import (
     json_headers,
     stream_headers,
 )
+from partstream.server.requests import (
+    ClientLeftError,
+    NoRouteError,
+    RequestFailedError,
+    failure_of,
+    json_object,
+    leaving,
+)
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import OwnerRequest, asked_of_store
-from partstream.serving.failures import RequestFailedError, failure_of
-from partstream.serving.requests import ClientLeftError, json_object, leaving
-from partstream.serving.routes import NoRouteError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.asgi import Receive, Send
     from partstream.capturing.capture import AnswerCapture
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.outputs import InboundRequest
@@ -60,11 +64,9 @@ if TYPE_CHECKING:
     from partstream.server.clients import Caller, RequestClient
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
+    from partstream.server.requests import Endpoint, Receive, RequestHead, Route, Send
     from partstream.server.settings import AnswerTrace, Permit, ServingSettings
     from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
-    from partstream.serving.endpoints import Endpoint
-    from partstream.serving.requests import RequestHead
-    from partstream.serving.routes import Route
 
 
 # ---- request body ----

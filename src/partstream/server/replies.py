@@ -18,7 +18,7 @@ from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.serve import StoredAnswer
-from partstream.serving.failures import failure_of
+from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
     from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
-    from partstream.serving.endpoints import Endpoint
+    from partstream.server.requests import Endpoint
     from partstream.serving.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow
 
@@ -212,7 +212,7 @@ class ServerOverrides:
 
     Attributes:
         admit: Called with every request for an answer, before a provider is: where it came, the request, and what it
-            asks for. To refuse it, it raises what :func:`partstream.serving.failures.failure_of` knows.
+            asks for. To refuse it, it raises what :func:`partstream.server.requests.failure_of` knows.
         identify: Makes what identifies the reply to a request; None for the id of the request and the time.
         remembers: Whether requests may refer to earlier answers. Otherwise they are answered as they stand, whatever
             ids they name.

@@ -16,11 +16,16 @@ from partstream.protocols.serve import ResolvedReferences
 from partstream.server.clients import TokenAuthenticator, kept_token, key_places, nobody_in_particular
 from partstream.server.models import ModelCatalogue
 from partstream.server.replies import RecordingReplySink
+from partstream.server.requests import (
+    ChainTooLargeError,
+    NoRouteError,
+    RequestFailedError,
+    Routes,
+    StoreFailedError,
+    endpoints_of,
+    json_object,
+)
 from partstream.server.settings import Lifetimes
-from partstream.serving.endpoints import endpoints_of
-from partstream.serving.failures import ChainTooLargeError, RequestFailedError, StoreFailedError
-from partstream.serving.requests import json_object
-from partstream.serving.routes import NoRouteError, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -35,8 +40,8 @@ if TYPE_CHECKING:
     from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink
+    from partstream.server.requests import Endpoint
     from partstream.server.settings import AnswerObservation, AnswerTrace, ServerOverrides, ServingSettings, StartTrace
-    from partstream.serving.endpoints import Endpoint
     from partstream.serving.stored_answers import SQLiteAnswers
 
 
@@ -272,7 +277,7 @@ class OwnerReply:
 
 
 OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply]]"
-"""Answers a request of a caller; raises :class:`partstream.serving.failures.RequestFailedError` to refuse it."""
+"""Answers a request of a caller; raises :class:`partstream.server.requests.RequestFailedError` to refuse it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from partstream.serving.requests import WRITE_EXTENSION
+from partstream.server.requests import WRITE_EXTENSION
 
 if TYPE_CHECKING:
     import asyncio

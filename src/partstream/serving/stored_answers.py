@@ -20,7 +20,7 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import closed_on_error, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
-from partstream.serving.failures import ChainTooLargeError, StoreFailedError
+from partstream.server.requests import ChainTooLargeError, StoreFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -102,7 +102,7 @@ DELETE FROM answers WHERE rowid IN
 
 
 class SQLiteAnswers:
-    """Answers in a file of SQLite. Any method may raise :class:`~partstream.serving.failures.StoreFailedError`.
+    """Answers in a file of SQLite. Any method may raise :class:`~partstream.server.requests.StoreFailedError`.
 
     Args:
         path: The file; made if there is none, readable for its user alone.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedExchange
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import WireRequest
-    from partstream.serving.endpoints import Endpoint
+    from partstream.server.requests import Endpoint
     from partstream.testing.prompt_cache import PromptCache
     from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Send, Step

@@ -13,7 +13,7 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import Reply
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.protocols.serve import fits_path, literal_size
-from partstream.serving.endpoints import Endpoint, endpoints_of
+from partstream.server.requests import Endpoint, endpoints_of
 from partstream.testing.directives import NamedValue
 from partstream.testing.scripted import play
 

@@ -12,8 +12,8 @@ from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.asgi import Receive
-    from partstream.asgi import Send as SendMessage
+    from partstream.server.requests import Receive
+    from partstream.server.requests import Send as SendMessage
     from partstream.testing.steps import Step
 
 __all__ = ["ReplyStream", "watch"]

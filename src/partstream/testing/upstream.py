@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream.asgi import Application
     from partstream.bundles.exchange import RecordedExchange
     from partstream.lm.cancellation import Event
     from partstream.lm.outputs import InboundRequest
     from partstream.loopback.connection import LoopbackLimits
+    from partstream.server.requests import Application
 
 __all__ = ["ReceivedRequest", "ReplayUpstream", "ScriptedReply", "ServedExchange"]
 

@@ -27,8 +27,8 @@ from partstream.hub.usage import overview, reader_of
 from partstream.pages.document import document, resource
 from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
 from partstream.server.state import OwnerReply
-from partstream.serving.failures import RequestFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

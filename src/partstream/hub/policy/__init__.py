@@ -33,7 +33,7 @@ from partstream.hub.pricing import asked_output, with_output_limit
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import part_json, part_of_json
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.serving.failures import RequestFailedError
+from partstream.server.requests import RequestFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence

@@ -1,0 +1,394 @@
+"""One HTTP request of an ASGI server: where it goes, its headers, its body within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import quote
+
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.errors import CallerError, PartstreamError
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.failures import failure_of as meaning_of
+from partstream.protocols.protocol import KeyKind
+from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from partstream.protocols.protocol import Protocol, RequestWriterSpec
+    from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, StoredRoute
+
+
+# ---- asgi ----
+# The types of ASGI 3 (asgi.readthedocs.io), and the headers of a request as both of its sides want them.
+
+Message: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request by name in lower case; several of one name are joined."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+# ---- failures ----
+# What a client of a server is told of an error; the errors of a request before its answer, and of stored answers.
+
+
+class RequestFailedError(PartstreamError):
+    """Ends a request before an answer has begun.
+
+    Attributes:
+        failure: What the client is told.
+        headers: Further headers of the reply, names in lower case.
+    """
+
+    def __init__(self, failure: ServedFailure, *headers: tuple[str, str]) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.headers = headers
+
+
+class StoreFailedError(PartstreamError):
+    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
+
+
+class ChainTooLargeError(PartstreamError):
+    """An answer continues more than a server takes into its memory."""
+
+
+def failure_of(error: BaseException) -> ServedFailure:
+    """What a client is told of an error."""
+    return error.failure if isinstance(error, RequestFailedError) else meaning_of(error)
+
+
+# ---- requests ----
+
+WRITE_EXTENSION: Final = "partstream.write"
+"""The extension of a scope by which `partstream serve` takes the bytes of a stream without `send`: a function of bytes
+that says whether it has written them."""
+
+
+class ClientLeftError(PartstreamError):
+    """The client closed its connection before its request was read, or before its reply was whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request without its body.
+
+    Attributes:
+        method: The HTTP method.
+        path: The path below the place where the application is mounted, percent-encoded, without the query.
+        query: The query without the question mark.
+        headers: The headers by name in lower case.
+        request_id: The id of the request.
+        has_connection: Whether `connection` may stand in the reply: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
+        write: Writes bytes of a stream whose head is sent, or returns False where ASGI's `send` has to; None where the
+            server has no such function.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    request_id: str
+    has_connection: bool = True
+    write: Callable[[bytes], bool] | None = None
+
+
+def request_of(scope: Scope, request_id: str) -> RequestHead:
+    """The request of a scope of ASGI."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    has_connection = str(scope.get("http_version", "1.1")).startswith("1")
+    return RequestHead(
+        scope.get("method", "GET"),
+        path_of(scope),
+        query,
+        headers_of(scope),
+        request_id,
+        has_connection,
+        (scope.get("extensions") or {}).get(WRITE_EXTENSION),
+    )
+
+
+def leaving(send: Send) -> Send:
+    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
+
+    async def send_on(message: MutableMapping[str, Any]) -> None:
+        try:
+            await send(message)
+        except OSError as error:
+            raise ClientLeftError("the client left before its reply was whole") from error
+
+    return send_on
+
+
+def path_of(scope: Scope) -> str:
+    """The path below the mount, percent-encoded: a model's id may hold an encoded slash.
+
+    `raw_path` is optional in ASGI; without it the decoded path is encoded again.
+    """
+    mount = str(scope.get("root_path", ""))
+    raw = scope.get("raw_path")
+    path = quote(scope["path"], safe=_SAFE) if raw is None else raw.decode("latin-1").partition("?")[0]
+    encoded_mount = quote(mount, safe=_SAFE).rstrip("/")
+    if encoded_mount and (path == encoded_mount or path.startswith(f"{encoded_mount}/")):
+        return path[len(encoded_mount) :] or "/"
+    return path
+
+
+_SAFE: Final = "/:@!$&'()*+,;=~%-._"
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
+
+    Raises:
+        RequestFailedError: It is none.
+    """
+    try:
+        value = loads(body)
+    except JSONDecodeError as error:
+        got = f"{len(body):,} bytes that are not JSON ({error})" if body else "an empty body"
+        raise _not_json(f"got {got}, expected a JSON object") from error
+    if not isinstance(value, dict):
+        raise _not_json(f"got JSON of type {type(value).__name__}, expected an object")
+    try:
+        dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:  # NaN and Infinity, which some decoders take
+        raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
+    return value
+
+
+def _not_json(message: str) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, message))
+
+
+# ---- endpoints ----
+# The paths where models answer, each with its protocol; knows no socket and no name of a protocol.
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A path that speaks a protocol.
+
+    Attributes:
+        protocol: The protocol.
+        base_path: The path of a client's base URL.
+        pattern: The path below that, with `{model}` where it names the model.
+        asks: The corner that writes requests; it has the header for the key.
+        reads: The corner that reads requests.
+        writes: The corner that writes responses.
+    """
+
+    protocol: Protocol
+    base_path: str
+    pattern: str
+    asks: RequestWriterSpec
+    reads: RequestReaderSpec
+    writes: ResponseWriterSpec
+
+    @property
+    def path(self) -> str:
+        """The pattern of the whole path."""
+        return self.base_path + self.pattern
+
+    def key_headers(self, key: str, kind: KeyKind = KeyKind.API_KEY) -> dict[str, str]:
+        """The headers that carry a key of a kind in this protocol."""
+        headers = self.asks.authorize(key, kind)
+        return {name: value for name, value in headers.items() if key in value}
+
+    def request(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        headers: Mapping[str, str],
+        query: str = "",
+        method: str = "POST",
+    ) -> WireRequest:
+        """A request at the whole path `path` as the corners of this protocol get it."""
+        return WireRequest(path.removeprefix(self.base_path), body, headers, query, method, self.base_path)
+
+
+def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
+    """The endpoints by path, of the protocols that read requests and write responses.
+
+    If two protocols have the same path, the first one gets it.
+    """
+    endpoints: dict[str, Endpoint] = {}
+    for protocol in protocols:
+        asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
+        if asks is not None and reads is not None and writes is not None:
+            for base_path in writes().base_paths:
+                for pattern in reads().paths or (asks().path,):
+                    endpoint = Endpoint(protocol, base_path, pattern, asks(), reads(), writes())
+                    endpoints.setdefault(endpoint.path, endpoint)
+    return endpoints
+
+
+# ---- routes ----
+# Finds what stands at a path of a server: where models answer, and the documents of the protocols.
+
+_USUAL_BASE: Final = "/v1"
+_LONGEST_PATH: Final = 200
+"""The most characters of a path in a message."""
+_MOST_ALIKE: Final = 3
+"""The most paths in a message that a client may have meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What stands at a path.
+
+    Attributes:
+        method: The HTTP method.
+        path: The pattern of the whole path, see :mod:`partstream.protocols.serve`.
+        endpoint: The endpoint whose protocol is spoken here.
+        document: The document that stands here, or None.
+        stored: What of kept answers stands here, or None.
+    """
+
+    method: str
+    path: str
+    endpoint: Endpoint
+    document: ServedDocument | None = None
+    stored: StoredRoute | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a model answers."""
+        return self.document is None and self.stored is None
+
+    @property
+    def is_for_everybody(self) -> bool:
+        """Whether no header is needed to mean it."""
+        return self.document is None or self.document.is_for_everybody
+
+    def is_meant(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request with these headers asks for it."""
+        return self.document is None or self.document.is_meant(headers)
+
+
+class NoRouteError(CallerError):
+    """Nothing stands at a path, or nothing for this method.
+
+    Attributes:
+        allowed: The methods that the path takes; empty where the path is unknown.
+    """
+
+    def __init__(self, message: str, allowed: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.allowed = allowed
+
+
+class Routes:
+    """What stands at the paths of a server.
+
+    Args:
+        endpoints: Where models answer, by the patterns of their paths; one at least.
+        others: Further paths that the server has, for the message of an unknown one.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
+        self._endpoints = tuple(endpoints.values())
+        self._others = tuple(others)
+        self._routes = tuple(_routes(self._endpoints))
+        # Most requests are for a path that names nothing: found at once, and not by trying all patterns.
+        self._fixed: dict[str, list[Route]] = {}
+        for one in self._routes:
+            if not names_something(one.path):
+                self._fixed.setdefault(one.path, []).append(one)
+        self._answering = {one.path: one for one in reversed(self._endpoints) if not names_something(one.path)}
+        self._patterns = tuple(one for one in self._routes if names_something(one.path))
+
+    def __iter__(self) -> Iterator[Route]:
+        """Everything that stands at some path, protocol by protocol: answers first, then documents."""
+        return iter(self._routes)
+
+    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
+        """What a request asks for.
+
+        Of several patterns that fit the path, the one with the most characters of its own counts. Of several protocols
+        with a document there, the one that the headers mean, then the first.
+
+        Raises:
+            NoRouteError: Nothing is there, or nothing for this method.
+        """
+        fitting = self._at(path)
+        if not fitting:
+            shown = path[:_LONGEST_PATH]
+            raise NoRouteError(f"got path {shown}, expected {', '.join(self._alike(shown))}")
+        closest = max(literal_size(one.path) for one in fitting)
+        there = [one for one in fitting if literal_size(one.path) == closest]
+        answering = [one for one in there if one.method == method]
+        if not answering:
+            allowed = tuple(dict.fromkeys(one.method for one in there))
+            raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
+        meant = [one for one in answering if one.is_meant(headers)]
+        return min(meant or answering, key=lambda one: one.is_for_everybody)
+
+    def _alike(self, path: str) -> list[str]:
+        """The paths that a client may have meant: those that look like it, or else those where models answer."""
+        known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
+        return get_close_matches(path, known, _MOST_ALIKE) or [one.path for one in self._endpoints]
+
+    def _at(self, path: str) -> list[Route]:
+        """All that stands at a path; what stands at this very path counts before every pattern that fits it."""
+        return self._fixed.get(path) or [one for one in self._patterns if fits_path(one.path, path)]
+
+    def socket_at(self, path: str) -> Endpoint:
+        """The endpoint whose WebSocket stands at a path.
+
+        Raises:
+            NoRouteError: None is there.
+        """
+        there = [one for one in self._endpoints if one.reads.socket is not None]
+        found = next((one for one in there if fits_path(one.path, path)), None)
+        if found is None:
+            known = ", ".join(one.path for one in there) or "none"
+            raise NoRouteError(f"got a WebSocket at path {path}, expected it at {known}")
+        return found
+
+    def meant_path(self, path: str) -> str:
+        """The path that a client means, which may write `/v1` once too often, or not at all.
+
+        Some clients append `/v1` to a base URL and some do not, and a person gives the base URL with or without it
+        (docs/wires/serving.md#base-urls-with-and-without-v1). A path that has a route in none of these forms stays.
+        """
+        tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
+        return next((one for one in tried if self._at(one)), path)
+
+    def nearest(self, path: str) -> Endpoint:
+        """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
+        if path in self._answering:
+            return self._answering[path]
+        there = [one for one in self._endpoints if fits_path(one.path, path)]
+        if there:
+            return max(there, key=lambda one: literal_size(one.path))
+        below = (one for one in self._endpoints if path.startswith(f"{one.base_path}/"))
+        return max(below, key=lambda one: len(one.base_path), default=self._endpoints[0])
+
+
+def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
+    of_bases = {(one.protocol.name, one.base_path): one for one in endpoints}
+    for endpoint in endpoints:
+        yield Route("POST", endpoint.path, endpoint)
+    for endpoint in of_bases.values():
+        for document in endpoint.writes.documents:
+            yield Route(document.method, endpoint.base_path + document.path, endpoint, document)
+        for further in endpoint.writes.further:
+            there = replace(endpoint, pattern=further.path, reads=further.reads, writes=further.writes)
+            yield Route("POST", there.path, there)
+        for stored in () if endpoint.writes.state is None else endpoint.writes.state.routes:
+            yield Route(stored.method, endpoint.base_path + stored.path, endpoint, stored=stored)
