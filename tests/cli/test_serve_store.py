@@ -14,8 +14,8 @@ from partstream.cli.serve import command
 from partstream.cli.serve_store import opened_store
 from partstream.server.application import app
 from partstream.server.settings import ServingSettings
+from partstream.server.stored_answers import SQLiteAnswers
 from partstream.serving.demo_provider import DemoProvider
-from partstream.serving.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 

@@ -14,7 +14,7 @@ from partstream.capturing.last_answers import MOST_ANSWERS, MOST_BYTES, MOST_BYT
 from partstream.cli import record, serve
 from partstream.runtime.answer_files import FileLimits
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN
-from partstream.serving.stored_answers import KEPT_DAYS, LARGEST_STORE
+from partstream.server.stored_answers import KEPT_DAYS, LARGEST_STORE
 
 if TYPE_CHECKING:
     import click

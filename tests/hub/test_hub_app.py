@@ -29,7 +29,7 @@ from partstream.hub.directory import (
 from partstream.hub.store.values import JoinCode
 from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
-from partstream.serving.stored_answers import SQLiteAnswers
+from partstream.server.stored_answers import SQLiteAnswers
 from serving.asgi import WAIT, Call, ask, call
 from serving.asgi_socket import Socket
 from serving.wires import WIRES, Wire

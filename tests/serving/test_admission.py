@@ -18,7 +18,7 @@ from partstream.server.application import app
 from partstream.server.clients import Caller
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
-from partstream.serving.stored_answers import SQLiteAnswers
+from partstream.server.stored_answers import SQLiteAnswers
 from serving.asgi import ask, call
 from serving.asgi_socket import Socket
 from serving.providers import Driven, deaf, silent

@@ -9,11 +9,11 @@ import pytest
 
 from partstream.server.application import app
 from partstream.server.settings import ServingSettings
+from partstream.server.stored_answers import SQLiteAnswers
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
-from partstream.serving.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT
 from serving.test_stored_responses import Silent

@@ -12,7 +12,7 @@ import pytest
 
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
-from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
+from partstream.server.stored_answers import SQLiteAnswers, StoreUnusableError
 
 FRAMES = (b'event: a\ndata: {"n":0}\n\n', b'event: b\ndata: {"n":1}\n\n')
 

@@ -13,7 +13,7 @@ from partstream.codec.system import DATA
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.serving.stored_answers import SQLiteAnswers
+    from partstream.server.stored_answers import SQLiteAnswers
 
 __all__ = ["opened_store", "store_options"]
 
@@ -63,7 +63,7 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
     Raises:
         StoreUnusableError: The file cannot be used.
     """
-    from partstream.serving.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
+    from partstream.server.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
 
     if options["no_store"]:
         return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.requests import Endpoint
-    from partstream.serving.stored_answers import SQLiteAnswers
+    from partstream.server.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.server.replies import ReplySink
     from partstream.server.requests import Endpoint
     from partstream.server.settings import AnswerObservation, AnswerTrace, ServerOverrides, ServingSettings, StartTrace
-    from partstream.serving.stored_answers import SQLiteAnswers
+    from partstream.server.stored_answers import SQLiteAnswers
 
 
 # ---- memory ----

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-__all__ = ["KEPT_DAYS", "SQLiteAnswers", "StoreUnusableError"]
 
 T = TypeVar("T")
 
