@@ -54,7 +54,7 @@ NOT_PACKED = {
     "partstream.loopback": "serves other programs",
     "partstream.serving": "serves other programs",
     "partstream.runtime.provider_files": "serves other programs; the sidecar loads an edited file by itself",
-    "partstream.stop_signals": "ends commands that serve",
+    "partstream.server.listening": "ends commands that serve",
     "partstream.inspector.byte_ranges": "the page's own server; VS Code shows the page itself",
     "partstream.inspector.changes": "the page's own server",
     "partstream.inspector.feed": "the page's own server",

@@ -14,8 +14,8 @@ from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, Owne
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.opening import opened_store
+from partstream.server.listening import listening_sockets
 from partstream.serving.demo_provider import DemoProvider
-from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
 
 if TYPE_CHECKING:

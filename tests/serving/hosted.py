@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from partstream.server.application import app
-from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import listening_sockets
+from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.serving.server import HttpServer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from partstream.serving.listening import listening_sockets
+from partstream.server.listening import listening_sockets
 from partstream.serving.server import HttpServer
 
 if TYPE_CHECKING:

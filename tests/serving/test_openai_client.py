@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.server.application import app
+from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
-from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.demo_provider import DemoProvider
-from partstream.serving.listening import listening_sockets
 from partstream.serving.server import HttpServer
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT

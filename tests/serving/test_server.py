@@ -9,8 +9,13 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from partstream.server.application import app
-from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import CannotListenError, allow_files, is_loopback_address, listening_sockets
+from partstream.server.listening import (
+    CannotListenError,
+    ConnectionLimits,
+    allow_files,
+    is_loopback_address,
+    listening_sockets,
+)
 from partstream.serving.server import HttpServer, StoppedAtOnceError
 from serving.providers import Driven, silent
 from serving.served import served

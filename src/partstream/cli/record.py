@@ -132,7 +132,7 @@ async def _record(
     opens_browser: bool,
 ) -> None:
     from partstream.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
-    from partstream.stop_signals import stopped_by_signals  # noqa: PLC0415
+    from partstream.server.listening import stopped_by_signals  # noqa: PLC0415
 
     stopped = asyncio.Event()
     with ExitStack() as beside, stopped_by_signals(stopped.set):

@@ -16,7 +16,7 @@ from partstream.cli.serve_ways import Deployment, way_options
 from partstream.errors import to_install
 from partstream.hub.commands_serve import hub_options
 from partstream.server.clients import TOKEN_VARIABLE
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
+from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 
 __all__ = ["command"]
 

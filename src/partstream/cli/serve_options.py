@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
+from partstream.server.listening import CONNECTION_NUMBERS
 from partstream.server.settings import SERVING_NUMBERS
-from partstream.serving.connection_limits import CONNECTION_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,8 @@ from partstream.cli.serve_store import opened_store
 from partstream.codec.system import DATA
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token, local_program
+from partstream.server.listening import ConnectionLimits, is_loopback_address
 from partstream.server.settings import SERVING_NUMBERS, ServingSettings
-from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import is_loopback_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

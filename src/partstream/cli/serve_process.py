@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from partstream.cli.serve_captures import captured_answers
-from partstream.serving.listening import allow_files
-from partstream.stop_signals import stopped_by_signals
+from partstream.server.listening import allow_files, stopped_by_signals
 
 if TYPE_CHECKING:
     import socket
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.clients import AccessToken
+    from partstream.server.listening import ConnectionLimits
     from partstream.server.settings import ServingSettings
-    from partstream.serving.connection_limits import ConnectionLimits
 
 __all__ = ["Heard", "Opened", "loop_factory"]
 

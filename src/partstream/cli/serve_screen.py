@@ -12,7 +12,7 @@ import click
 from partstream.cli.pipes import echo_while_read
 from partstream.cli.program import program
 from partstream.runtime.progress import fault_of
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
+from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

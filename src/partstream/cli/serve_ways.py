@@ -15,7 +15,7 @@ from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.serve_process import Heard, Opened, loop_factory
 from partstream.cli.serve_screen import Start
 from partstream.errors import CallerError
-from partstream.serving.listening import DEFAULT_HOST, CannotListenError, listening_sockets
+from partstream.server.listening import DEFAULT_HOST, CannotListenError, listening_sockets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_restarts import Restarts
 from partstream.cli.serve_worker import WorkerCommand
-from partstream.stop_signals import stopped_by_signals
+from partstream.server.listening import stopped_by_signals
 
 if TYPE_CHECKING:
     import socket

@@ -20,7 +20,7 @@ from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
-from partstream.stop_signals import stopped_by_signals
+from partstream.server.listening import stopped_by_signals
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS

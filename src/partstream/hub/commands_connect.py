@@ -24,7 +24,7 @@ from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.hub.clients import CLIENTS, Server, TokenPlace
 from partstream.server.clients import TOKEN_VARIABLE, given_token, kept_token_file
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
+from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.upstream.endpoint import with_scheme
 

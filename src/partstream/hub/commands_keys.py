@@ -15,7 +15,7 @@ from partstream.hub.commands_database import END, hub_database, show_table, show
 from partstream.hub.commands_directory import field_options, given_fields, read_fields
 from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RateLimits
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
+from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.upstream.endpoint import is_loopback
 

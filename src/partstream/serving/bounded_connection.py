@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from partstream.serving.connection_limits import ConnectionLimits
+    from partstream.server.listening import ConnectionLimits
 
 __all__ = ["BoundedConnection"]
 

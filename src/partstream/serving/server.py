@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import uvicorn
 
+from partstream.server.listening import ConnectionLimits
 from partstream.serving.bounded_connection import BoundedConnection
-from partstream.serving.connection_limits import ConnectionLimits
 
 if TYPE_CHECKING:
     import socket
@@ -88,7 +88,7 @@ class HttpServer:
 
     Args:
         application: The application.
-        sockets: What :func:`partstream.serving.listening.listening_sockets` opened; closed with the server.
+        sockets: What :func:`partstream.server.listening.listening_sockets` opened; closed with the server.
         limits: The limits of connections.
         drain_seconds: How long open answers may go on after the server was told to stop.
         largest_message: The most bytes of a WebSocket message.
