@@ -15,8 +15,8 @@ from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.opening import opened_store
 from partstream.server.listening import listening_sockets
+from partstream.server.uvicorn_server import HttpServer
 from partstream.serving.demo_provider import DemoProvider
-from partstream.serving.server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.server.application import app
 from partstream.server.listening import ConnectionLimits, listening_sockets
-from partstream.serving.server import HttpServer
+from partstream.server.uvicorn_server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from partstream.server.listening import listening_sockets
-from partstream.serving.server import HttpServer
+from partstream.server.uvicorn_server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,8 +11,8 @@ from partstream.server.application import app
 from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
+from partstream.server.uvicorn_server import HttpServer
 from partstream.serving.demo_provider import DemoProvider
-from partstream.serving.server import HttpServer
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT
 from serving.test_stored_responses import Silent

@@ -16,7 +16,7 @@ from partstream.server.listening import (
     is_loopback_address,
     listening_sockets,
 )
-from partstream.serving.server import HttpServer, StoppedAtOnceError
+from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError
 from serving.providers import Driven, silent
 from serving.served import served
 

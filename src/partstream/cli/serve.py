@@ -121,7 +121,7 @@ def _check_extra() -> None:
         UsageError: Something is missing.
     """
     try:
-        import partstream.serving.server  # noqa: F401, PLC0415 - takes 0.1 s, and is not there without the extra
+        import partstream.server.uvicorn_server  # noqa: F401, PLC0415 - takes 0.1 s, and is not there without the extra
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
             raise

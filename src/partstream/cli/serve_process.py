@@ -118,7 +118,7 @@ class Opened:
 
     async def serve(self, sockets: Sequence[socket.socket], heard: Heard) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""
-        from partstream.serving.server import HttpServer, StoppedAtOnceError  # noqa: PLC0415 - of an extra
+        from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError  # noqa: PLC0415 - of an extra
 
         allow_files(2 * self.limits.connections)  # one for a client, one for the server behind a provider
         beside: list[asyncio.Task[None]] = []
