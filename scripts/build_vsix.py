@@ -51,7 +51,7 @@ NOT_PACKED = {
     "partstream.hub.ray": "serves other programs",
     "partstream.hub.remote_providers": "asks what serves other programs",
     "partstream.hub": "serves other programs",
-    "partstream.loopback": "serves other programs",
+    "partstream.server.loopback": "serves other programs",
     "partstream.serving": "serves other programs",
     "partstream.runtime.provider_files": "serves other programs; the sidecar loads an edited file by itself",
     "partstream.server.listening": "ends commands that serve",

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream.loopback.connection import LoopbackLimits, LoopbackRequest, ServerConnection
+from partstream.server.loopback import LoopbackLimits, LoopbackRequest, ServerConnection
 from partstream.server.requests import Application, Receive, Scope
 from partstream.server.requests import Send as SendMessage
 from partstream.testing.exchanges import Delivery

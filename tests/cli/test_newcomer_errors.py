@@ -10,7 +10,7 @@ import pytest
 from commands import Ended, call, run
 
 from listening import deliver, listening
-from partstream.loopback.connection import ServerConnection
+from partstream.server.loopback import ServerConnection
 from partstream.testing.steps import Step, document
 from upstreams.upstreams import server_of
 

@@ -15,7 +15,7 @@ from partstream.errors import UpstreamHTTPError
 from partstream.hub.administration import Administration
 from partstream.hub.client import base_url_of, fetch_standing, is_of_hub, join, join_link, left_text, page_link
 from partstream.hub.directory import Period
-from partstream.loopback.host import Host
+from partstream.server.loopback import Host
 from partstream.upstream.configuration import GatewayConfiguration
 from upstreams.upstreams import ask, gateway_to
 

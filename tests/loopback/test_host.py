@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from partstream.loopback.connection import BREAK_OFF
-from partstream.loopback.host import Host
+from partstream.server.loopback import BREAK_OFF, Host
 
 
 def refusal(status, message):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.loopback.connection import BREAK_OFF
+from partstream.server.loopback import BREAK_OFF
 from partstream.testing.directives import parse_choices
 from partstream.testing.exchanges import Exchanges, Outcome
 from partstream.testing.replaying import CURRENT, Plan, ReplayLayer, noting_bugs

@@ -12,7 +12,7 @@ from typing import Any
 
 from listening import listening
 from partstream.codec.json_codec import dumps, loads
-from partstream.loopback.connection import ServerConnection
+from partstream.server.loopback import ServerConnection
 from partstream.server.requests import Application, Message, Receive, Scope, Send
 from partstream.testing import ReplayUpstream
 from partstream.tokens import Vocabulary

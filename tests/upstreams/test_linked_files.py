@@ -12,7 +12,7 @@ import pytest
 from listening import deliver, listening
 from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
-from partstream.loopback.connection import LoopbackRequest, ServerConnection
+from partstream.server.loopback import LoopbackRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret

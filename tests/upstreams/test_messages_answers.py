@@ -17,11 +17,11 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.anthropic_messages.endpoint import resume
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from partstream.server.loopback import LoopbackRequest
 from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.http import UpstreamHTTP

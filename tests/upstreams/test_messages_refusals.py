@@ -16,9 +16,9 @@ from partstream.conversation.provider_state import Origin
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.loopback.connection import ServerConnection
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, PromptCache
 from partstream.protocols.anthropic_messages.provider_state import block_item
+from partstream.server.loopback import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import fingerprint_of

@@ -16,7 +16,7 @@ from partstream import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
 from partstream.errors import UpstreamHTTPError
-from partstream.loopback.connection import ServerConnection
+from partstream.server.loopback import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow

@@ -11,9 +11,9 @@ import pytest
 from listening import application_of, listening
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.preparation import CountTokens, RequestSettings
-from partstream.loopback.connection import ServerConnection
 from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
+from partstream.server.loopback import ServerConnection
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount

@@ -19,8 +19,8 @@ from partstream import (
     TextPart,
 )
 from partstream.errors import LanguageModelError
-from partstream.loopback.connection import LoopbackRequest, ServerConnection
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
+from partstream.server.loopback import LoopbackRequest, ServerConnection
 from partstream.testing.steps import Step
 from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger import Ledger

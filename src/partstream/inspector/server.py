@@ -22,8 +22,7 @@ from partstream.codec.json_codec import dumps
 from partstream.inspector.byte_ranges import UnusableRangeError, range_asked
 from partstream.inspector.feed import ViewFeed
 from partstream.inspector.gate import PAGE, GateRefusal, InspectorRequest, refusal_of
-from partstream.loopback.connection import LoopbackLimits
-from partstream.loopback.host import Host
+from partstream.server.loopback import Host, LoopbackLimits
 from partstream.server.requests import headers_of
 
 if TYPE_CHECKING:

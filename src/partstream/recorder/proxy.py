@@ -7,13 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.loopback.connection import LoopbackLimits
-from partstream.loopback.host import Host
 from partstream.recorder.admission import refusal_body, refusal_of
 from partstream.recorder.forwarded_headers import request_fields
 from partstream.recorder.relay import Relay, send_document
 from partstream.recorder.server import ForwardServer
 from partstream.recorder.watching import ForwardedRequest
+from partstream.server.loopback import Host, LoopbackLimits
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -10,9 +10,9 @@ import httpx2
 
 from partstream.bundles.exchange import HowEnded
 from partstream.errors import PartstreamError
-from partstream.loopback.connection import BREAK_OFF
 from partstream.recorder.admission import refusal_body
 from partstream.recorder.forwarded_headers import response_fields
+from partstream.server.loopback import BREAK_OFF
 
 if TYPE_CHECKING:
     from partstream.recorder.server import ForwardServer, ServerReply

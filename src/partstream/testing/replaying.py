@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
-from partstream.loopback.connection import receiving
+from partstream.server.loopback import receiving
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import ReplyContext, apply_faults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from partstream.loopback.connection import BREAK_OFF
+from partstream.server.loopback import BREAK_OFF
 from partstream.testing.exchanges import Delivery, Outcome
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 

@@ -1,7 +1,7 @@
 """The replay upstream: a real model server on loopback with selectable answers and faults.
 
 It is the serving application with a scripted provider: :mod:`partstream.testing.admission` is strict and selects the
-answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.loopback.host`
+answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.server.loopback`
 speaks HTTP.
 """
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
-from partstream.loopback.host import Host
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.server.application import ServingApp
+from partstream.server.loopback import Host
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.testing.admission import ReplayAdmission, ScriptedReply, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import RecordedExchange
     from partstream.lm.cancellation import Event
     from partstream.lm.outputs import InboundRequest
-    from partstream.loopback.connection import LoopbackLimits
+    from partstream.server.loopback import LoopbackLimits
     from partstream.server.requests import Application
 
 __all__ = ["ReceivedRequest", "ReplayUpstream", "ScriptedReply", "ServedExchange"]

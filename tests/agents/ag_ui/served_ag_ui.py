@@ -15,7 +15,7 @@ from starlette.routing import Route
 from listening import listening
 from partstream import LanguageModelChatInformation
 from partstream.conversation.preparation import RequestSettings
-from partstream.loopback.connection import ServerConnection
+from partstream.server.loopback import ServerConnection
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 

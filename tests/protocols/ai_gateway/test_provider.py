@@ -12,8 +12,8 @@ from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
-from partstream.loopback.connection import LoopbackRequest
 from partstream.protocols.protocol import KeyKind
+from partstream.server.loopback import LoopbackRequest
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
