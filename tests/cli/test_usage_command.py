@@ -13,7 +13,7 @@ from cli.commands import call, call_process, run
 from partstream import Usage
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient
 from partstream.server.settings import AnswerObservation
-from partstream.serving.answer_ledger import open_answer_ledger
+from partstream.server.telemetry import open_answer_ledger
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow

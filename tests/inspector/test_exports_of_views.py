@@ -24,7 +24,7 @@ from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.otlp import otlp_json
 from partstream.inspector.summary import summary_markdown
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.serving.telemetry_names import Attribute
+from partstream.server.telemetry import Attribute
 
 _MS = 1_000_000
 BEGAN = 1_700_000_000 * 1_000_000_000

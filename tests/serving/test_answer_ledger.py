@@ -15,7 +15,7 @@ from partstream import Usage
 from partstream.lm.outputs import Outcome
 from partstream.server import answer_ledger
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient
-from partstream.serving.answer_ledger import AnswerLedger, open_answer_ledger
+from partstream.server.telemetry import AnswerLedger, open_answer_ledger
 from partstream.tokens import ledger_file as schema
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, Ledger, open_ledger

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
 from partstream.server.clients import RequestClient
-from partstream.serving.answer_log import json_line, text_line
+from partstream.server.telemetry import json_line, text_line
 
 from .observations import an_answer
 

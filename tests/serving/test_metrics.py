@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import Usage
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient
-from partstream.serving.metrics import ServingMetrics
+from partstream.server.telemetry import ServingMetrics
 
 from .observations import CODEX, an_answer
 

@@ -10,8 +10,7 @@ import click
 
 from partstream.cli.pipes import echo_while_read
 from partstream.cli.serve_options import variable_of
-from partstream.serving.answer_ledger import open_answer_ledger
-from partstream.serving.answer_log import LogForm, json_line, text_line
+from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
 from partstream.serving.otlp import start_tracing
 from partstream.settings.kinds import Choice
 
@@ -100,7 +99,7 @@ class Observers:
                 stack.callback(ledger.close)
                 application.on_did_finish_answer(ledger.observe)
             if self.metrics is not MetricsAccess.OFF:
-                from partstream.serving.metrics import ServingMetrics  # noqa: PLC0415 - of an extra
+                from partstream.server.telemetry import ServingMetrics  # noqa: PLC0415 - of an extra
 
                 measured = ServingMetrics(lambda: application.open_answers)
                 application.on_did_finish_answer(measured.observe)

@@ -2,7 +2,7 @@
 
 An answer is a span; its runs of parts, its gaps and what it broke are events of the span. No text of a person or a
 model is in it. Names are those of the semantic conventions for generative AI where these have one
-(serving/telemetry_names.py has the same), else they begin with `partstream.`. Source of the form: OTLP 1.5, "JSON
+(server/telemetry.py has the same), else they begin with `partstream.`. Source of the form: OTLP 1.5, "JSON
 Protobuf Encoding": ids in hexadecimal digits, enumerations as numbers, 64-bit numbers as texts.
 """
 

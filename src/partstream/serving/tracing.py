@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from partstream._version import __version__
 from partstream.codec.checks import storable_text
-from partstream.serving.telemetry_names import OPERATION, OURSELVES, Attribute, error_of
+from partstream.server.telemetry import OPERATION, OURSELVES, Attribute, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
