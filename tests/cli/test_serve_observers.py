@@ -16,8 +16,7 @@ from partstream import chat_model
 from partstream.cli.serve_observers import MetricsAccess, Observers
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
-from partstream.serving.otlp import Tracing
-from partstream.serving.tracing import trace_starter
+from partstream.server.tracing import Tracing, trace_starter
 from partstream.testing import ReplayUpstream
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.endpoint import Secret

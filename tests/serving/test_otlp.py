@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from partstream.errors import CallerError, to_install
-from partstream.serving.otlp import start_tracing
+from partstream.server.tracing import start_tracing
 
 from .observations import an_answer
 
@@ -60,7 +60,7 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 _WANTED = """
 import sys
-from partstream.serving.otlp import start_tracing
+from partstream.server.tracing import start_tracing
 for environment in {environments}:
     tracing = start_tracing(None, environment)
     print(tracing is not None, any(name.startswith("opentelemetry") for name in sys.modules))
@@ -86,7 +86,7 @@ def test_the_standard_variables_turn_spans_on_and_nothing_is_loaded_without_them
 def test_a_missing_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None\n"
-        "from partstream.serving.otlp import start_tracing\n"
+        "from partstream.server.tracing import start_tracing\n"
         "start_tracing('http://127.0.0.1:4318')"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)

@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from partstream.lm.outputs import Outcome
 from partstream.server.settings import AnswerObservation
-from partstream.serving.tracing import trace_starter
+from partstream.server.tracing import trace_starter
 
 from .observations import an_answer
 

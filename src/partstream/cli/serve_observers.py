@@ -11,7 +11,7 @@ import click
 from partstream.cli.pipes import echo_while_read
 from partstream.cli.serve_options import variable_of
 from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
-from partstream.serving.otlp import start_tracing
+from partstream.server.tracing import start_tracing
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.server.application import ServingApp
     from partstream.server.settings import AnswerObservation
-    from partstream.serving.otlp import Tracing
+    from partstream.server.tracing import Tracing
 
 __all__ = ["METRICS_PATH", "MetricsAccess", "Observers", "observer_options"]
 
