@@ -17,7 +17,7 @@ from commands import call, terminal
 
 from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
 from partstream.server.clients import kept_token
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from serving.hosted import hosted
 
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these

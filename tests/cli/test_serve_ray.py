@@ -13,7 +13,7 @@ from partstream.cli.serve import command
 from partstream.cli.serve_plan import ServePlan
 from partstream.errors import to_install
 from partstream.hub.commands_deploy import replica_application
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from serving.asgi import ask
 
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these

@@ -13,9 +13,9 @@ from cli.test_serve import TOKEN, running
 from partstream.cli.serve import command
 from partstream.cli.serve_store import opened_store
 from partstream.server.application import app
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
-from partstream.serving.demo_provider import DemoProvider
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 

@@ -10,7 +10,7 @@ from partstream import GatewayConfiguration, GatewayProvider
 from partstream.conformance import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from partstream.testing.served import BASE_PATHS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -17,7 +17,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.server.application import app
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from serving.asgi import ask
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, Owne
 from partstream.hub.hub import HubSettings
 from partstream.hub.leases import WorkerSettings
 from partstream.hub.store.opening import opened_store
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer
-from partstream.serving.demo_provider import DemoProvider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from partstream.hub.leases import WorkerSettings
 from partstream.hub.shared_counts import SharedCounts, UseStore
 from partstream.hub.store.store import HubStore
 from partstream.hub.store.values import LearnedRow, StoreUnreachableError
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.records import Sample

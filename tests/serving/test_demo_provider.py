@@ -17,7 +17,7 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
+from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
 
 PLACE = {
     "type": "object",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.server.application import app
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.server.uvicorn_server import HttpServer
-from partstream.serving.demo_provider import DemoProvider
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT
 from serving.test_stored_responses import Silent

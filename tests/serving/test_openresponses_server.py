@@ -27,7 +27,7 @@ from partstream.lm.parts import (
 from partstream.protocols.openresponses import PROTOCOL
 from partstream.protocols.translation import read_answer, read_document
 from partstream.server.application import ServingApp, app
-from partstream.serving.demo_provider import DemoProvider
+from partstream.server.demo_provider import DemoProvider
 from serving.asgi import ask
 from serving.asgi_socket import Socket
 from serving.openresponses_order import check_order

@@ -11,9 +11,9 @@ from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
-from partstream.serving.demo_provider import DemoProvider
 from partstream.upstream.endpoint import Secret
 from serving.asgi import WAIT, ask
 from serving.asgi_socket import Socket

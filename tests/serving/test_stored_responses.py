@@ -12,9 +12,9 @@ from partstream.lm.parts import TextPart
 from partstream.runtime.simple import chat_model
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
-from partstream.serving.demo_provider import DemoProvider
 from serving.asgi import Call, ask, call
 
 RESPONSES = "/v1/responses"

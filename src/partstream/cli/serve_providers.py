@@ -87,7 +87,7 @@ class ServedProviders:
 
     def add_demo(self) -> None:
         """Adds the built-in provider, which needs no server and no key."""
-        from partstream.serving.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
+        from partstream.server.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
 
         self._add(_DEMO, DemoProvider())
 

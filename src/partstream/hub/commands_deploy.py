@@ -28,8 +28,8 @@ from partstream.cli.serve_screen import Start
 from partstream.errors import to_install
 from partstream.runtime.provider_files import default_name
 from partstream.server.application import app
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
-from partstream.serving.demo_provider import DemoProvider
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

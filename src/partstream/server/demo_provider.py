@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress
 
-__all__ = ["DEMO_MODEL", "DemoProvider"]
 
 DEMO_MODEL: Final = LanguageModelChatInformation(
     id="demo",
