@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration import SettingSource
 from partstream.configuration.loading import load_configuration
 from partstream.configuration.places import Given
 from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SettingSource
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstream.configuration import Timeouts

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration import SettingSource
 from partstream.configuration.loading import Configuration, load_configuration
 from partstream.configuration.places import Given
 from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SettingSource
 
 WORK, HOME = "https://work.example.com/v1", "https://home.example.com/v1"
 FILE = f"""

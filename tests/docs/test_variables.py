@@ -10,8 +10,8 @@ import click
 
 from offences import assert_none
 from partstream.cli import main
-from partstream.configuration import SettingSource
 from partstream.configuration.table import SETTINGS
+from partstream.settings.row import SettingSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,9 @@ import click
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
 from partstream.codec.text import visible
-from partstream.configuration import SETTINGS, Given, load_configuration
+from partstream.configuration.loading import load_configuration
+from partstream.configuration.places import Given
+from partstream.configuration.table import SETTINGS
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.row import shown_variable
@@ -18,7 +20,8 @@ from partstream.settings.row import shown_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
-    from partstream.configuration import Configuration, Setting
+    from partstream.configuration.loading import Configuration
+    from partstream.settings.row import Setting
     from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = [

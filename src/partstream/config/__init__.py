@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import partstream.codec.system  # noqa: F401 - for its effect
+import partstream.codec.system
 from partstream.configuration.table import SETTINGS
 from partstream.settings.row import Setting, SettingSource
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration, load_configuration
     from partstream.configuration.places import Given
     from partstream.configuration.resolution import Resolved, Value
+
 
 __all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]
 
