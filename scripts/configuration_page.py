@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.system import CACHE, DATA
-from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import FILE_NAME, FILE_VARIABLE, SETTINGS
 from partstream.conformance.targets.stdio import UPSTREAM_VARIABLE
 from partstream.hub.store.opening import DATABASE_VARIABLE
 from partstream.server.clients import TOKEN_VARIABLE
@@ -24,7 +23,7 @@ __all__ = ["configuration_page"]
 _HEAD: Final = f"""\
 # Configuration
 
-<!-- Made by scripts/generate.py from the rows that src/partstream/configuration/table.py gathers. Change them. -->
+<!-- Made by scripts/generate.py from the rows that src/partstream/config/table.py gathers. Change them. -->
 
 One upstream is configured by the settings below. They have the same names in a VS Code group
 (`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 from partstream.settings.row import Nesting, SettingSource
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 from partstream.settings.kinds import KEY_IN_A_NAME
 from partstream.settings.row import (
     PLAIN_WORD,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["settings_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from the rows that src/partstream/configuration/table.py gathers: edit those and run
+// Written by scripts/generate.py from the rows that src/partstream/config/table.py gathers: edit those and run
 // it again.
 
 /** What of a value is secret, see src/partstream/settings/row.py. */

@@ -15,7 +15,7 @@ from release.sidecar import Sidecar, initialize_params
 
 from extension_manifest import MANIFEST
 from partstream import __version__
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 from partstream.protocols.protocol import AUTO, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.upstream.model_information import LimitPolicy

@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from the rows that src/partstream/configuration/table.py gathers: edit those and run
+// Written by scripts/generate.py from the rows that src/partstream/config/table.py gathers: edit those and run
 // it again.
 
 /** What of a value is secret, see src/partstream/settings/row.py. */

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from partstream.configuration.table import settings_of
+from partstream.config.table import settings_of
 from partstream.protocols.protocol import asked_protocols
 from partstream.settings.row import Nesting, Secrecy, Setting, SettingSource
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.configuration.places import (
+from partstream.config.table import (
     Layer,
     configuration_file,
     environment_layer,

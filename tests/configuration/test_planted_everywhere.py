@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from configuration.planted import SPOTS, Spot
 from configuration.standing import load_from
-from partstream.configuration.table import SETTINGS, secrets_of_settings, settings_of
+from partstream.config.table import SETTINGS, secrets_of_settings, settings_of
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import Secrecy, SettingSource, shown

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration.places import Given, Layer
-from partstream.configuration.resolution import Resolved, resolve
+from partstream.config.table import Given, Layer, Resolved, resolve
 from partstream.settings.kinds import ConfigurationError, UnknownSettingError
 from partstream.settings.row import SettingSource
 from partstream.upstream.configuration import Timeouts

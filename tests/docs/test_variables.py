@@ -10,7 +10,7 @@ import click
 
 from offences import assert_none
 from partstream.cli import main
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 from partstream.settings.row import SettingSource
 
 if TYPE_CHECKING:

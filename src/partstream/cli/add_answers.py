@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from partstream.config.table import SETTINGS
 from partstream.configuration.key_keeping import KeyFile, KeyringEntry, keyring_fault
-from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.row import shown_variable

@@ -14,8 +14,7 @@ from rich.text import Text
 from partstream.cli.console import make_console, print_hanging
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.codec.text import visible
-from partstream.configuration.places import configuration_file
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS, configuration_file
 from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.kinds import shown_name
 from partstream.settings.row import SettingSource

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.redaction import names_a_secret
-from partstream.configuration.places import configuration_file, read_document
-from partstream.configuration.table import secrets_of_settings
+from partstream.config.table import configuration_file, read_document, secrets_of_settings
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_KEY
 

@@ -15,19 +15,23 @@ from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
+from partstream.config.table import (
+    DEFAULT_PROFILE,
+    KEY_SETTINGS,
+    configuration_file,
+    read_document,
+    read_profiles,
+    resolve,
+)
 from partstream.configuration.adding import read_user_file, remove
 from partstream.configuration.key_keeping import KeyNotKeptError
-from partstream.configuration.places import configuration_file, read_document
-from partstream.configuration.profiles import read_profiles
-from partstream.configuration.resolution import resolve
-from partstream.configuration.table import DEFAULT_PROFILE, KEY_SETTINGS
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from partstream.configuration.places import Layer
+    from partstream.config.table import Layer
 
 __all__ = ["command"]
 

@@ -10,9 +10,8 @@ import click
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
 from partstream.codec.text import visible
+from partstream.config.table import SETTINGS, Given
 from partstream.configuration.loading import load_configuration
-from partstream.configuration.places import Given
-from partstream.configuration.table import SETTINGS
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.row import shown_variable

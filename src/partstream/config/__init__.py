@@ -9,22 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import partstream.codec.system
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
+    from partstream.config.table import Given, Resolved, Value
     from partstream.configuration.loading import Configuration, load_configuration
-    from partstream.configuration.places import Given
-    from partstream.configuration.resolution import Resolved, Value
 
 
 __all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]
 
 _LAZY: Final = {
     "Configuration": "partstream.configuration.loading",
-    "Given": "partstream.configuration.places",
-    "Resolved": "partstream.configuration.resolution",
-    "Value": "partstream.configuration.resolution",
+    "Given": "partstream.config.table",
+    "Resolved": "partstream.config.table",
+    "Value": "partstream.config.table",
     "load_configuration": "partstream.configuration.loading",
 }
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.configuration.places import PROFILES
-from partstream.configuration.table import DEFAULT_PROFILE
+from partstream.config.table import DEFAULT_PROFILE, PROFILES
 from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.configuration.places import is_readable_by_all
+from partstream.config.table import is_readable_by_all
 from partstream.settings.kinds import shown_name
 from partstream.settings.row import shown_variable
 from partstream.upstream.endpoint import CredentialError

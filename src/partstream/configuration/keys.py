@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.config.table import LIFETIME
 from partstream.configuration.key_places import read_command, read_file, read_keyring, read_variable
-from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
 from partstream.settings.kinds import shown_name

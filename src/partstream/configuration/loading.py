@@ -6,21 +6,23 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.configuration.keys import KeySurroundings, make_key
-from partstream.configuration.places import (
+from partstream.config.table import (
     FILE_VARIABLE,
+    KEY_SETTINGS,
     Given,
     Layer,
+    chosen_profile,
     configuration_file,
     editor_layer,
     environment_layer,
+    faults_of_profiles,
     file_layer,
     group_layer,
     read_document,
+    read_profiles,
+    resolve,
 )
-from partstream.configuration.profiles import chosen_profile, faults_of_profiles, read_profiles
-from partstream.configuration.resolution import resolve
-from partstream.configuration.table import KEY_SETTINGS
+from partstream.configuration.keys import KeySurroundings, make_key
 from partstream.settings.kinds import ConfigurationError, PlainHttpError
 from partstream.settings.row import SettingSource, secrets_in
 from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from partstream.configuration.resolution import Resolved
+    from partstream.config.table import Resolved
 
 __all__ = ["Configuration", "load_configuration"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.configuration.table import SETTINGS
+from partstream.config.table import SETTINGS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "ai-gateway.md"
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -16,8 +16,8 @@ from partstream.settings.row import hidden_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.config.table import Resolved
     from partstream.configuration.loading import Configuration
-    from partstream.configuration.resolution import Resolved
     from partstream.hosts.vscode import wire
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.provider_files import Stamp
@@ -87,7 +87,7 @@ class GatewayLoader:
 
     def stamp(self) -> Stamp:
         """The stamp of the user's `partstream.toml`, which may hold settings that the group leaves out."""
-        from partstream.configuration.places import configuration_file  # noqa: PLC0415 - takes 0.1 s to import
+        from partstream.config.table import configuration_file  # noqa: PLC0415 - takes 0.1 s to import
 
         try:
             status = configuration_file(self._surroundings.environment).stat()

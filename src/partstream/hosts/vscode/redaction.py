@@ -30,7 +30,7 @@ class GroupSecrets:
         """Remembers the secrets of a group."""
         if group is None or self._groups.get(group["id"]) == group["configuration"]:
             return
-        from partstream.configuration.table import secrets_of_settings  # noqa: PLC0415 - a sidecar may have no group
+        from partstream.config.table import secrets_of_settings  # noqa: PLC0415 - a sidecar may have no group
 
         self._groups[group["id"]] = group["configuration"]
         self._learn(secrets_of_settings(group["configuration"]))
