@@ -64,7 +64,7 @@ TOML = [
 
 @pytest.mark.parametrize("text", TOML)
 def test_every_example_of_the_configuration_file_is_read(text: str, tmp_path: Path) -> None:
-    from partstream.configuration.loading import load_configuration
+    from partstream.config.loading import load_configuration
 
     file = tmp_path / "partstream.toml"
     whole = text if "baseUrl" in text else f'baseUrl = "https://h/v4/ai"\nprotocol = "ai-gateway"\n{text}'

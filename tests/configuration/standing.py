@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from partstream.config.loading import Configuration, load_configuration
 from partstream.config.table import SETTINGS, Given
-from partstream.configuration.loading import Configuration, load_configuration
 from partstream.settings.row import SettingSource
 
 PLACES = (SettingSource.COMMAND_LINE, SettingSource.GROUP, SettingSource.ENVIRONMENT, SettingSource.FILE)

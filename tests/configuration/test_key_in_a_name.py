@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from configuration.standing import load_from
+from partstream.config.loading import load_configuration
 from partstream.config.table import secrets_of_settings
-from partstream.configuration.loading import load_configuration
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.kinds import ConfigurationError, shown_name
 from partstream.settings.row import SettingSource, hidden_url

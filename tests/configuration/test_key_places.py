@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.configuration.key_places import _end, read_command, read_file, read_keyring, read_variable
+from partstream.config.loading import _end, read_command, read_file, read_keyring, read_variable
 from partstream.upstream.endpoint import CredentialError
 from upstreams.upstreams import run
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from partstream.config.loading import Configuration, load_configuration
 from partstream.config.table import Given
-from partstream.configuration.loading import Configuration, load_configuration
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from partstream.configuration.renewing import FetchedKey, RenewingKey, fetched_key, jwt_expiry
+from partstream.config.loading import FetchedKey, RenewingKey, fetched_key, jwt_expiry
 from partstream.upstream.endpoint import CredentialError, Secret
 from upstreams.upstreams import run
 

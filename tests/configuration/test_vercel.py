@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from configuration.test_renewing import jwt
-from partstream.configuration.vercel import VercelOidc, login_file
+from partstream.config.loading import VercelOidc, login_file
 from partstream.protocols.protocol import KeyKind
 from partstream.testing.steps import document
 from partstream.upstream.configuration import GatewayConfiguration

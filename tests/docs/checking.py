@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from extension_manifest import SETTINGS_OF_VS_CODE
-from partstream.configuration.loading import load_configuration
+from partstream.config.loading import load_configuration
 from partstream.settings.kinds import ConfigurationError
 from partstream.testing import ReplayUpstream
 

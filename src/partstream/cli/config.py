@@ -22,7 +22,7 @@ from partstream.settings.row import SettingSource
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partstream.configuration.loading import Configuration
+    from partstream.config.loading import Configuration
     from partstream.settings.row import Setting
     from partstream.upstream.detection_rules import Detected
 

@@ -29,7 +29,7 @@ from partstream.configuration.model_trial import MOST_TOKENS
 from partstream.configuration.provider_examination import examine_provider
 
 if TYPE_CHECKING:
-    from partstream.configuration.loading import Configuration
+    from partstream.config.loading import Configuration
 
 __all__ = ["command"]
 

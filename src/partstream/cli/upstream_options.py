@@ -10,8 +10,8 @@ import click
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
 from partstream.codec.text import visible
+from partstream.config.loading import load_configuration
 from partstream.config.table import SETTINGS, Given
-from partstream.configuration.loading import load_configuration
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.row import shown_variable
@@ -19,7 +19,7 @@ from partstream.settings.row import shown_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
-    from partstream.configuration.loading import Configuration
+    from partstream.config.loading import Configuration
     from partstream.settings.row import Setting
     from partstream.upstream.configuration import GatewayConfiguration
 

@@ -13,18 +13,18 @@ from partstream.config.table import SETTINGS
 from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
+    from partstream.config.loading import Configuration, load_configuration
     from partstream.config.table import Given, Resolved, Value
-    from partstream.configuration.loading import Configuration, load_configuration
 
 
 __all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]
 
 _LAZY: Final = {
-    "Configuration": "partstream.configuration.loading",
+    "Configuration": "partstream.config.loading",
     "Given": "partstream.config.table",
     "Resolved": "partstream.config.table",
     "Value": "partstream.config.table",
-    "load_configuration": "partstream.configuration.loading",
+    "load_configuration": "partstream.config.loading",
 }
 
 

@@ -7,10 +7,10 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.configuration.file_edits import edit_file, with_default_profile, with_profile, without_profile
 from partstream.configuration.key_keeping import KeyFile, KeyringEntry
-from partstream.configuration.loading import load_configuration
 from partstream.settings.kinds import ConfigurationError, shown_name
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.config.loading import RenewingKey
 from partstream.configuration.advice import AT_A_TERMINAL, explained
 from partstream.configuration.endpoints import examine_endpoints
 from partstream.configuration.findings import CheckStatus, Finding
 from partstream.configuration.model_trial import ask_model
-from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
@@ -29,8 +29,8 @@ from partstream.upstream.provider import list_refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from partstream.config.loading import Configuration
     from partstream.configuration.advice import Advice
-    from partstream.configuration.loading import Configuration
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.discovery import Fetch, FetchResponse

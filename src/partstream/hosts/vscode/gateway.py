@@ -16,8 +16,8 @@ from partstream.settings.row import hidden_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.config.loading import Configuration
     from partstream.config.table import Resolved
-    from partstream.configuration.loading import Configuration
     from partstream.hosts.vscode import wire
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.provider_files import Stamp
@@ -121,7 +121,7 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is unknown or of the wrong type.
         """
-        from partstream.configuration.loading import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
+        from partstream.config.loading import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
 
         # A group of the other kind has this field; here it is empty and not a setting of the gateway.
         group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
