@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.configuration.file_edits import (
-    FileChangedError,
-    edit_file,
-    with_default_profile,
-    with_profile,
-    without_profile,
-)
+from partstream.config.editing import FileChangedError, edit_file, with_default_profile, with_profile, without_profile
 from partstream.settings.kinds import ConfigurationError
 
 PATH = Path("/home/me/partstream.toml")

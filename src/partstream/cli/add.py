@@ -21,9 +21,16 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.program import program
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
+from partstream.config.editing import (
+    Addition,
+    KeyNotKeptError,
+    check_profile_name,
+    free_name,
+    keep,
+    read_user_file,
+    trial_of,
+)
 from partstream.config.table import configuration_file
-from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
-from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.add_answers import KeySource, ServerAddress
-    from partstream.configuration.adding import UserConfigurationFile
+    from partstream.config.editing import UserConfigurationFile
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from partstream.config.editing import KeyFile, KeyringEntry, keyring_fault
 from partstream.config.table import SETTINGS
-from partstream.configuration.key_keeping import KeyFile, KeyringEntry, keyring_fault
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.row import shown_variable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.cli.asking import Questions
-    from partstream.configuration.key_keeping import KeyPlace
+    from partstream.config.editing import KeyPlace
     from partstream.upstream.endpoint import Preset
 
 __all__ = ["AddAnswers", "KeySource", "ServerAddress", "kept", "key_of", "key_place", "moved", "place_of"]

@@ -15,6 +15,7 @@ from partstream.cli.console import make_console, print_hanging
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
+from partstream.config.editing import KeyNotKeptError, read_user_file, remove
 from partstream.config.table import (
     DEFAULT_PROFILE,
     KEY_SETTINGS,
@@ -23,8 +24,6 @@ from partstream.config.table import (
     read_profiles,
     resolve,
 )
-from partstream.configuration.adding import read_user_file, remove
-from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 
 if TYPE_CHECKING:

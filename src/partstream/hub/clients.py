@@ -28,7 +28,7 @@ from partstream.codec.settings_files import (
     read_nodes,
     taken_back,
 )
-from partstream.configuration.file_edits import edit_file
+from partstream.config.editing import edit_file
 from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.add_answers import kept, key_of, key_place
-from partstream.configuration.adding import Addition, trial_of
-from partstream.configuration.key_keeping import keyring_fault
+from partstream.config.editing import Addition, keyring_fault, trial_of
 from partstream.hub.client import base_url_of, hub_address, is_join_link, join, join_code, join_link
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret, is_hub_key

@@ -1,0 +1,579 @@
+"""Adds a profile to the user's file, and removes one: its key in the keyring and its settings in the file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tempfile
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+from partstream.codec.json_codec import dumps
+from partstream.codec.system import DATA
+from partstream.config.loading import load_configuration
+from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
+from partstream.errors import CallerError
+from partstream.settings.kinds import ConfigurationError, shown_name
+from partstream.upstream.endpoint import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream.upstream.configuration import GatewayConfiguration
+
+
+# ---- file edits ----
+# Changes the user's file as text, so that everything else in it stays as it is, its comments too.
+#
+# A change counts only if TOML reads the new text as the old document with the change in it. If no text does, for a
+# file of an unusual form, nothing is written. See docs/decisions/0014-the-file-is-changed-as-text.md.
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_TABLE: Final = re.compile(r"\s*\[", re.ASCII)
+_COMMENT: Final = re.compile(r"\s*(#.*)?", re.ASCII)
+
+
+class FileChangedError(ConfigurationError):
+    """The file has changed while the change was prepared, so nothing was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), "a change by another program meanwhile", "nobody else who writes it; try again")
+
+
+def profile_table(name: str, settings: Mapping[str, Any]) -> str:
+    """The table of a profile in TOML.
+
+    Args:
+        name: The name of the profile.
+        settings: Texts, numbers, true or false, and lists of them, by the names of settings.
+    """
+    lines = [f"[{PROFILES}.{_key(name)}]", *(f"{_key(one)} = {_value(value)}" for one, value in settings.items())]
+    return "\n".join(lines) + "\n"
+
+
+def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) -> str:
+    """The text of the file with a profile, in the place of one that has the same name.
+
+    Args:
+        path: The file, for errors.
+        text: What it holds.
+        name: The name of the profile.
+        settings: As for :func:`profile_table`.
+
+    Raises:
+        ConfigurationError: The file has a form in which the change cannot be made safely; it says what to write by
+            hand.
+    """
+    document = _read(path, text)
+    wanted = {**document, PROFILES: {**document.get(PROFILES, {}), name: dict(settings)}}
+    table = profile_table(name, settings)
+    old = _table_lines(text, name) if name in document.get(PROFILES, {}) else None
+    found = next((one for one in _with_table(text, table, old) if _holds(one, wanted)), None)
+    if found is None:
+        raise ConfigurationError(str(path), "a form that is not changed by a program", f"this by hand:\n{table}")
+    return found
+
+
+def without_profile(path: Path, text: str, name: str) -> str:
+    """The text of the file without a profile, and without the `defaultProfile` that names it.
+
+    Raises:
+        ConfigurationError: The file has a form in which the change cannot be made safely; it says what to remove.
+    """
+    document = _read(path, text)
+    profiles = {one: settings for one, settings in document[PROFILES].items() if one != name}
+    wanted = {one: value for one, value in document.items() if (one, value) != (DEFAULT_PROFILE, name)}
+    wanted = {**wanted, PROFILES: profiles} if profiles else {one: wanted[one] for one in wanted if one != PROFILES}
+    lines = text.splitlines(keepends=True)
+    while (old := _table_lines("".join(lines), name)) is not None:
+        gap = (
+            old.stop < len(lines)
+            and not lines[old.stop].strip()
+            and (old.start == 0 or not lines[old.start - 1].strip())
+        )
+        del lines[old.start : old.stop + gap]  # one empty line stays between its neighbours
+    if DEFAULT_PROFILE not in wanted and (line := _default_line(lines)) is not None:
+        del lines[line]
+    changed = "".join(lines).rstrip("\r\n") + _newline(text) if any(map(str.strip, lines)) else ""
+    if not _holds(changed, wanted):
+        table = f"[{PROFILES}.{_key(name)}]"
+        raise ConfigurationError(str(path), "a form that is not changed by a program", f"{table} removed by hand")
+    return changed
+
+
+def with_default_profile(path: Path, text: str, name: str) -> str:
+    """The text of the file with another `defaultProfile`.
+
+    Raises:
+        ConfigurationError: As for :func:`with_profile`.
+    """
+    wanted = {**_read(path, text), DEFAULT_PROFILE: name}
+    line = f"{DEFAULT_PROFILE} = {_value(name)}"
+    found = next((one for one in _with_line(text, line) if _holds(one, wanted)), None)
+    if found is None:
+        raise ConfigurationError(str(path), "a form that is not changed by a program", f"this by hand: {line}")
+    return found
+
+
+def edit_file(path: Path, old: bytes, text: str) -> None:
+    """Replaces the file at once, or leaves it as it is.
+
+    Args:
+        path: The file; it is made with its folder, readable by its owner alone, if it is not there.
+        old: What it held when the change was prepared; empty for a file that was not there.
+        text: What it shall hold.
+
+    Raises:
+        FileChangedError: It holds something else by now.
+        OSError: It cannot be written.
+    """
+    target = Path(os.path.realpath(path))  # whoever keeps the file in another folder has a link here
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if target.is_file():
+            os.chmod(name, target.stat().st_mode & 0o777)
+        _check_unchanged(path, target, old)
+        os.replace(name, target)
+    except BaseException:  # Ctrl-C too leaves nothing behind
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _check_unchanged(path: Path, target: Path, old: bytes) -> None:
+    if (target.read_bytes() if target.is_file() else b"") != old:
+        raise FileChangedError(path)
+
+
+def _read(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+
+
+def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _with_table(text: str, table: str, old: range | None) -> Iterator[str]:
+    """The text with a table: in the place of the lines of an old one, or behind everything."""
+    newline = _newline(text)
+    table = table.replace("\n", newline)
+    if old is not None:
+        lines = text.splitlines(keepends=True)
+        yield "".join((*lines[: old.start], table, *lines[old.stop :]))
+    elif text.strip():
+        yield text.rstrip("\r\n") + newline * 2 + table
+    else:
+        yield table
+
+
+def _table_lines(text: str, name: str) -> range | None:
+    """The lines of a profile and of the tables within it; comments behind them belong to what follows."""
+    key = rf"(?:{re.escape(name)}|{re.escape(_value(name))}|'{re.escape(name)}')"
+    own = re.compile(rf"\s*\[\[?\s*{PROFILES}\s*\.\s*{key}\s*[\].]", re.ASCII)
+    lines = text.splitlines()
+    start = next((number for number, line in enumerate(lines) if own.match(line)), None)
+    if start is None:
+        return None
+    end = next(
+        (number for number in range(start, len(lines)) if _TABLE.match(lines[number]) and not own.match(lines[number])),
+        len(lines),
+    )
+    while _COMMENT.fullmatch(lines[end - 1]):
+        end -= 1
+    return range(start, end)
+
+
+def _with_line(text: str, line: str) -> Iterator[str]:
+    """The text with a line of its head: in the place of the old one, before the first table, at the beginning."""
+    newline = _newline(text)
+    lines = text.splitlines(keepends=True)
+    old = _default_line(lines)
+    if old is not None:
+        yield "".join((*lines[:old], line, newline, *lines[old + 1 :]))
+    table = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
+    while table and _COMMENT.fullmatch(lines[table - 1].rstrip("\r\n")) and lines[table - 1].strip():
+        table -= 1  # what is said of the table stays with it
+    gap = newline if table < len(lines) else ""
+    before = "".join(lines[:table])
+    yield (
+        before
+        + ("" if not before or before.endswith("\n") else newline)
+        + line
+        + newline
+        + gap
+        + "".join(lines[table:])
+    )
+    yield line + newline + text
+
+
+def _default_line(lines: Sequence[str]) -> int | None:
+    """The number of the line that names the default profile."""
+    key = re.compile(rf"\s*{DEFAULT_PROFILE}\s*=", re.ASCII)
+    return next((number for number, one in enumerate(lines) if key.match(one)), None)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    """A value in TOML, whose texts, lists and numbers are written as in JSON; JSON alone leaves U+007F as it is."""
+    return dumps(value).decode().replace("\x7f", "\\u007f")
+
+
+# ---- key keeping ----
+# Keeps a key in the system's keyring or in a file, and puts back what was there when a later step fails.
+
+KEYRING_SERVICE: Final = "partstream"
+"""The service under which our entries stand; the user of an entry is the name of a profile."""
+
+_SECONDS: Final = 60.0
+"""A keyring may ask a person for its password."""
+
+_NO_KEYRINGS: Final = frozenset({"keyring.backends.fail", "keyring.backends.null"})
+"""The backends that the package has where there is no keyring."""
+
+
+class KeyNotKeptError(CallerError):
+    """The keyring did not take a key; the message holds nothing of it.
+
+    Attributes:
+        entry: The entry.
+        got: What the keyring did.
+        expected: What would help.
+    """
+
+    def __init__(self, entry: str, got: str, expected: str) -> None:
+        super().__init__(f"the key was not kept in {entry}: got {got}, expected {expected}")
+        self.entry = entry
+        self.got = got
+        self.expected = expected
+
+
+def keyring_fault() -> str:
+    """Why no key can be kept in a keyring here, as a clause; empty where it seems to work."""
+    try:
+        keyring = import_module("keyring")
+    except ImportError:
+        return "this Python has no package `keyring` (`pip install keyring`)"
+    except Exception as error:
+        return f"the package `keyring` cannot be loaded ({type(error).__name__})"
+    try:
+        backend = type(keyring.get_keyring()).__module__
+    except Exception as error:
+        return f"the keyring cannot be opened ({type(error).__name__})"
+    return "this system has no keyring that the package `keyring` knows" if backend in _NO_KEYRINGS else ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringEntry:
+    """An entry of the keyring.
+
+    Attributes:
+        user: The user of the entry; the service is :data:`KEYRING_SERVICE`.
+    """
+
+    name: ClassVar = "apiKeyKeyring"
+    """The setting that names it."""
+    user: str
+
+    @property
+    def setting(self) -> str:
+        """The value of that setting."""
+        return f"{KEYRING_SERVICE}/{self.user}"
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return f"the keyring, as {self.setting}"
+
+    async def keep(self, key: Secret) -> Secret | None:
+        """Keeps a key.
+
+        Returns:
+            The key that stood there before, for :meth:`put_back`; None if there was none.
+
+        Raises:
+            KeyNotKeptError: The keyring does not take it.
+        """
+        before = await self._call("get_password")
+        await self._call("set_password", key.reveal())
+        return Secret(before) if before else None
+
+    async def put_back(self, before: Secret | None) -> None:
+        """Undoes :meth:`keep`.
+
+        Raises:
+            KeyNotKeptError: The keyring does not do it.
+        """
+        await (self._call("delete_password") if before is None else self._call("set_password", before.reveal()))
+
+    async def remove(self) -> bool:
+        """Removes the key; whether there was one.
+
+        Raises:
+            KeyNotKeptError: The keyring does not do it.
+        """
+        if not await self._call("get_password"):
+            return False
+        await self._call("delete_password")
+        return True
+
+    async def _call(self, name: str, *arguments: str) -> Any:
+        failure = ""
+        try:
+            keyring = import_module("keyring")
+            async with asyncio.timeout(_SECONDS):
+                return await asyncio.to_thread(getattr(keyring, name), KEYRING_SERVICE, self.user, *arguments)
+        except TimeoutError:
+            failure = f"no answer within {_SECONDS:g} s"
+        except Exception as error:
+            # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
+            failure = keyring_fault() or type(error).__name__
+        raise KeyNotKeptError(f"the keyring's entry {shown_name(self.setting)}", failure, "a keyring that is open")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A file in the data folder that holds a key, readable for the user alone.
+
+    Attributes:
+        user: The name of the profile; the file is called like it.
+    """
+
+    name: ClassVar = "apiKeyFile"
+    """The setting that names it."""
+    user: str
+
+    @property
+    def setting(self) -> str:
+        """The value of that setting: the path."""
+        return str(DATA.path().absolute() / "keys" / f"{self.user}.key")
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return f"the file {self.setting}, which you alone can read"
+
+    async def keep(self, key: Secret) -> Secret | None:
+        """Keeps a key.
+
+        Returns:
+            The key that was in the file before, for :meth:`put_back`; None if there was none.
+
+        Raises:
+            KeyNotKeptError: The file cannot be written.
+        """
+        before = None
+        try:
+            with suppress(FileNotFoundError):
+                before = Secret(Path(self.setting).read_text(encoding="ascii"))
+            self._write(key)
+        except (OSError, ValueError) as error:
+            raise self._failed(error) from None
+        return before
+
+    async def put_back(self, before: Secret | None) -> None:
+        """Undoes :meth:`keep`.
+
+        Raises:
+            KeyNotKeptError: The file cannot be written.
+        """
+        try:
+            if before is None:
+                Path(self.setting).unlink(missing_ok=True)
+            else:
+                self._write(before)
+        except OSError as error:
+            raise self._failed(error) from None
+
+    async def remove(self) -> bool:
+        """Removes the key; whether there was one.
+
+        Raises:
+            KeyNotKeptError: The file cannot be removed.
+        """
+        try:
+            Path(self.setting).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._failed(error) from None
+        return True
+
+    def _write(self, key: Secret) -> None:
+        """Replaces the file at once; it is never readable for others."""
+        path = Path(self.setting)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, written = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(key.reveal())
+            os.replace(written, path)
+        except BaseException:
+            Path(written).unlink(missing_ok=True)
+            raise
+
+    def _failed(self, error: Exception) -> KeyNotKeptError:
+        got = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        return KeyNotKeptError(f"the file {self.setting}", got, "a folder that can be written")
+
+
+KeyPlace: TypeAlias = KeyringEntry | KeyFile
+"""Where a key is kept."""
+
+
+# ---- adding ----
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class UserConfigurationFile:
+    """The user's file as it was read.
+
+    Attributes:
+        path: The file, whether it exists or not.
+        content: Its bytes; empty if it does not exist.
+        profiles: The names of its profiles.
+        has_upstream: Whether it says which upstream is in force where nobody names one.
+    """
+
+    path: Path
+    content: bytes = field(repr=False)  # it may hold a key
+    profiles: tuple[str, ...]
+    has_upstream: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A profile that is to be added.
+
+    Attributes:
+        name: Its name.
+        settings: Its settings by name, as TOML holds them; no key is among them.
+        key: The key to be kept, or None.
+        entry: Where it is kept, or None.
+        is_default: Whether it becomes the `defaultProfile`.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    key: Secret | None = None
+    entry: KeyPlace | None = None
+    is_default: bool = False
+
+
+def read_user_file(path: Path) -> UserConfigurationFile:
+    """The user's file.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is no TOML.
+    """
+    document = read_document(path, must_exist=False)
+    profiles = document.get(PROFILES, {})
+    names = tuple(profiles) if isinstance(profiles, dict) else ()
+    content = path.read_bytes() if path.is_file() else b""
+    return UserConfigurationFile(
+        path, content, names, bool(names) or bool({"baseUrl", DEFAULT_PROFILE} & document.keys())
+    )
+
+
+def check_profile_name(name: str, where: str) -> str:
+    """A name for a new profile.
+
+    Raises:
+        ConfigurationError: It is hard to type, or may be a key.
+    """
+    if not _NAME.fullmatch(name) or shown_name(name) != name:
+        raise ConfigurationError(where, shown_name(name), "letters, digits, dots, dashes and underscores, at most 40")
+    return name
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """A name that no profile has yet: the wanted one, or one with a number behind it."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower()).strip("-._")[:36] or "server"
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
+def trial_of(addition: Addition, environment: Mapping[str, str]) -> GatewayConfiguration:
+    """The configuration that the profile will have, with its key, though nothing is kept yet.
+
+    It is read as a group of VS Code is, which is as narrow a place as a profile: nothing that belongs to another
+    upstream takes part.
+
+    Raises:
+        ConfigurationError: A setting is of no use.
+    """
+    settings = dict(addition.settings)
+    if addition.key is not None and addition.entry is not None:
+        settings.pop(addition.entry.name, None)
+        settings["apiKey"] = addition.key.reveal()
+    settings.pop("defaultModel", None)  # whoever tries a server wants to see all its models
+    return load_configuration(group=settings, environment=environment, may_lack_file=True).gateway()
+
+
+async def keep(addition: Addition, file: UserConfigurationFile) -> None:
+    """Keeps the key and writes the file; after a failure, and after Ctrl-C, both are as they were.
+
+    Raises:
+        ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
+        KeyNotKeptError: The place of the key does not take it.
+        OSError: The file cannot be written.
+    """
+    text = with_profile(file.path, file.content.decode(), addition.name, addition.settings)
+    if addition.is_default:
+        text = with_default_profile(file.path, text, addition.name)
+    if addition.key is None or addition.entry is None:
+        edit_file(file.path, file.content, text)
+        return
+    before = await addition.entry.keep(addition.key)
+    try:
+        edit_file(file.path, file.content, text)
+    except BaseException:  # Ctrl-C too
+        await addition.entry.put_back(before)
+        raise
+
+
+async def remove(name: str, file: UserConfigurationFile) -> KeyPlace | None:
+    """Removes a profile, and its key from the place where :func:`keep` has put it, unless another profile names that.
+
+    Returns:
+        The place from which the key was removed; None if there was none.
+
+    Raises:
+        ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
+        KeyNotKeptError: The key cannot be removed; the profile is.
+        OSError: The file cannot be written.
+    """
+    text = file.content.decode()
+    edit_file(file.path, file.content, without_profile(file.path, text, name))
+    document = tomllib.loads(text)
+    others = (document, *(one for other, one in document[PROFILES].items() if other != name))
+    own = document[PROFILES][name]
+    places: tuple[KeyPlace, ...] = (KeyringEntry(name), KeyFile(name))
+    entry = next((one for one in places if own.get(one.name) == one.setting), None)
+    if entry is None or any(other.get(entry.name) == entry.setting for other in others):
+        return None
+    return entry if await entry.remove() else None
