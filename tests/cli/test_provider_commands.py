@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from commands import call, run
 
-from partstream.configuration.findings import CheckStatus
-from partstream.configuration.provider_examination import TrialLimits, examine_provider
+from partstream.config.examination import CheckStatus, TrialLimits, examine_provider
 
 HEAD = "from partstream import *\n"
 CLASS = """

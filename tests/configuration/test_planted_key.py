@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from partstream.config.examination import examine
 from partstream.config.loading import load_configuration
-from partstream.configuration.examination import examine
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Send, Step, document, event_stream
 from partstream.upstream.provider import GatewayProvider

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from partstream.cli.provider_source import reloaded
-from partstream.configuration.advice import explained
+from partstream.config.examination import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamError
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name

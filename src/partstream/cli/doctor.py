@@ -21,12 +21,18 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
+from partstream.config.examination import (
+    ALLOWS_SIGNED_OUT,
+    LISTS_MODELS,
+    MOST_TOKENS,
+    CheckStatus,
+    Finding,
+    HarnessFacts,
+    examine,
+    examine_provider,
+    finding_on_harness,
+)
 from partstream.config.table import Given
-from partstream.configuration.examination import examine
-from partstream.configuration.findings import CheckStatus, Finding
-from partstream.configuration.harness import ALLOWS_SIGNED_OUT, LISTS_MODELS, HarnessFacts, finding_on_harness
-from partstream.configuration.model_trial import MOST_TOKENS
-from partstream.configuration.provider_examination import examine_provider
 
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration

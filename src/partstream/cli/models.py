@@ -20,8 +20,8 @@ from partstream.cli.provider_source import check_beside_provider, load, log_as_w
 from partstream.cli.upstream_options import gateway_of, server_options
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
+from partstream.config.examination import explained
 from partstream.config.table import Given
-from partstream.configuration.advice import explained
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name

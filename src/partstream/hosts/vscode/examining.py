@@ -6,11 +6,16 @@ import asyncio
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from partstream.configuration.advice import Advice
-from partstream.configuration.examination import examine
-from partstream.configuration.findings import CheckStatus, Finding
-from partstream.configuration.harness import HarnessFacts, finding_on_harness
-from partstream.configuration.provider_examination import examine_loaded, finding_on_load
+from partstream.config.examination import (
+    Advice,
+    CheckStatus,
+    Finding,
+    HarnessFacts,
+    examine,
+    examine_loaded,
+    finding_on_harness,
+    finding_on_load,
+)
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.pages.findings_page import findings_text

@@ -1,0 +1,898 @@
+"""Checks the configuration and the server, and says what to do; sends nothing that costs money unless it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from urllib.parse import urlsplit
+
+from partstream.codec.json_codec import JSONDecodeError, find_non_json, loads
+from partstream.config.loading import RenewingKey
+from partstream.errors import LanguageModelError, PartstreamError, UpstreamError, UpstreamHTTPError
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.contract import Level
+from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.parts import TextPart, ToolCallPart, UnifiedFinishReason
+from partstream.lm.provider import LanguageModelChatInformation, ModelFields
+from partstream.protocols.known_servers import KeyRequirement, server_at
+from partstream.protocols.protocol import asking, broken_protocols
+from partstream.runtime.consumer import LanguageModels
+from partstream.runtime.progress import failing_place, fault_of
+from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.settings.kinds import ConfigurationError, closest_name
+from partstream.settings.row import hidden_url
+from partstream.upstream.configuration import RetryPolicy
+from partstream.upstream.detection import advice_on_protocol, ask_round, open_upstream
+from partstream.upstream.detection_rules import Presence, known_wires, own_base_url
+from partstream.upstream.discovery import list_questions, read_catalogue
+from partstream.upstream.endpoint import CredentialError, is_loopback
+from partstream.upstream.http import ConnectionSetupError, DocumentFetcher
+from partstream.upstream.http_errors import (
+    GENERAL_ADVICE,
+    WEB_PAGE_ADVICE,
+    advice_on_missing_list,
+    is_about_the_key,
+    is_general,
+    says_path_is_missing,
+    sends_key,
+)
+from partstream.upstream.provider import GatewayProvider, list_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from partstream.config.loading import Configuration
+    from partstream.lm.contract import Violation
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.runtime.consumer import LanguageModelChat
+    from partstream.runtime.requests import LanguageModelChatResponse
+    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.detection_rules import CandidateProtocol, Detected, Round
+    from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.http import Connections
+    from partstream.upstream.model_information import ModelSelection
+
+
+# ---- findings ----
+# What a check of the configuration and the server found, as a value.
+
+
+class CheckStatus(StrEnum):
+    """The verdict on one check."""
+
+    FINE = "fine"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        subject: What.
+        verdict: How it is.
+        says: What was found, without secrets.
+        advice: What to do, or nothing.
+    """
+
+    subject: str
+    verdict: CheckStatus
+    says: str
+    advice: str = ""
+
+
+# ---- endpoints ----
+# Checks what a server speaks: sends an empty request to the endpoint of each protocol, which costs nothing.
+
+_ENDPOINTS_SECONDS: Final = 8.0
+"""For the requests to all endpoints, which are sent at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """What was found out about the endpoints.
+
+    Attributes:
+        findings: The findings; none where the protocol has no request that costs nothing.
+        is_there: Whether the endpoint of the protocol in force is there; None where that is not known.
+    """
+
+    findings: tuple[Finding, ...]
+    is_there: bool | None
+
+
+async def examine_endpoints(gateway: GatewayConfiguration, connections: Connections, *, is_set: bool) -> Endpoints:
+    """Sends an empty request to each endpoint below the base URL.
+
+    Args:
+        gateway: The upstream in the protocol in force.
+        connections: The connections to it.
+        is_set: Whether somebody set the protocol, and it was not found out.
+
+    Raises:
+        LanguageModelError: The server cannot be asked at all.
+    """
+    wires = [wire for wire in known_wires() if wire.empty_request is not None]
+    own = next((wire for wire in wires if wire.name == gateway.protocol), None)
+    if own is None:
+        return Endpoints((), None)
+    elsewhere = _elsewhere(gateway.base_url, own, wires)
+    wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
+    deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
+    asked = await ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
+    signs, sign = asked.signs, asked.signs[own.name]
+    says = _says(own, [wire for wire in wires if wire is not own], asked)
+    if sign.presence is Presence.THERE:
+        return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
+    if sign.presence is Presence.SILENT:
+        advice = sign.advice or "the finding about its models may say why"
+        return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
+    advice = sign.advice or (WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
+    spoken = next((wire for wire in wires if signs[wire.name].presence is Presence.THERE), None)
+    if spoken is not None:
+        advice = f"leave `protocol` out, or set it to {spoken.name}{_and_base_url(spoken, elsewhere)}"
+    elif is_set:
+        advice = await advice_on_protocol(gateway, connections) or advice
+    return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
+
+
+def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:
+    """The base URLs of the other protocols that stand below another one on the same host, by name.
+
+    A protocol with a base path of its own is asked for only at a server that is known to speak it.
+    """
+    server, paths = server_at(url), [wire.path for wire in wires]
+    places = {}
+    for wire in wires:
+        if wire is not own and wire.own_base_path and server is not None and wire.row_at(server.name) is not None:
+            places[wire.name] = own_base_url(url, wire.own_base_path, paths)
+        elif own.own_base_path and wire is not own and not wire.own_base_path:
+            places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
+    return places
+
+
+_USUAL_BASE_PATH: Final = "/v1"
+
+
+def _and_base_url(wire: CandidateProtocol, elsewhere: Mapping[str, str]) -> str:
+    return f", and `baseUrl` to {hidden_url(elsewhere[wire.name])}" if wire.name in elsewhere else ""
+
+
+def _says(own: CandidateProtocol, others: Sequence[CandidateProtocol], asked: Round) -> str:
+    """What the server speaks and what not, each with the answer that says so."""
+    signs = asked.signs
+    there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
+    missing = [wire for wire in others if signs[wire.name].presence is Presence.MISSING]
+    sentence = f"it {_VERBS[signs[own.name].presence]} {_shown(own, asked)}"
+    if there:
+        sentence += (
+            f", and {'speaks ' if signs[own.name].presence is not Presence.THERE else ''}{_listed(there, asked)}"
+        )
+    return sentence + (f"; it does not speak {_listed(missing, asked, 'or')}" if missing else "")
+
+
+_VERBS: Final = {
+    Presence.THERE: "speaks",
+    Presence.MISSING: "does not speak",
+    Presence.SILENT: "does not say whether it speaks",
+    Presence.NO_API: "answers as no model server does when it is asked for",
+}
+
+
+def _listed(wires: Sequence[CandidateProtocol], asked: Round, joint: str = "and") -> str:
+    shown = [_shown(wire, asked) for wire in wires]
+    return f" {joint} ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+
+
+def _shown(wire: CandidateProtocol, asked: Round) -> str:
+    path = asked.path_of(wire) if wire.name in asked.elsewhere else wire.path
+    return f"{wire.title} ({path}: {asked.signs[wire.name].says})"
+
+
+# ---- advice ----
+# Advice that fits the place where a person stands: at a terminal, or before an editor.
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What helps, as sentences that name what a person has at hand; "" where nothing does.
+
+    Attributes:
+        no_server: There is no base URL.
+        no_key: A server wants a key, and none was sent.
+        another_key: A server refuses the key; follows the question whether it is the right one.
+        perhaps_a_key: A server forbids something, and no key was sent.
+        no_model: A model is to be asked, and none is named.
+        other_model: The named model is not listed.
+        not_asked: No model was asked for an answer.
+        fault: Something failed that must not fail.
+    """
+
+    no_server: str
+    no_key: str
+    another_key: str
+    perhaps_a_key: str
+    no_model: str
+    other_model: str
+    not_asked: str
+    fault: str
+
+
+AT_A_TERMINAL: Final = Advice(
+    no_server=(
+        "`partstream add` adds a server; or name a profile by --profile, or set `baseUrl` in the file, "
+        "PARTSTREAM_BASE_URL or --base-url"
+    ),
+    no_key=(
+        "no key was sent: put one into the environment variable PARTSTREAM_API_KEY, "
+        "or name another variable with --api-key-env; a profile names it by apiKeyEnv or apiKeyKeyring"
+    ),
+    another_key="",
+    perhaps_a_key="no key was sent; if the server wants one: the environment variable PARTSTREAM_API_KEY holds it",
+    no_model="give --model or set `defaultModel`",
+    other_model="--model chooses",
+    not_asked="no model was asked; `--ask` asks one",
+    fault="this is a fault of Partstream; --log-level debug shows more",
+)
+
+_FORBIDDEN: Final = 403
+
+
+def explained(error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice = AT_A_TERMINAL) -> str:
+    """The sentence of an error, with the advice that fits the place."""
+    if isinstance(error, UpstreamError):
+        error.advise(_advice_on_key(error, advice, has_key=sends_key(gateway)))
+    return error.message
+
+
+def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> str:
+    """What helps where the key may be the reason; "" where it is not."""
+    if is_about_the_key(error):
+        return f"{error.advice} {advice.another_key}".strip() if has_key else advice.no_key
+    is_forbidden = isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN
+    return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""
+
+
+# ---- model trial ----
+# Asks a model for a short answer, to find out whether one comes: the only check that may cost something.
+
+MOST_TOKENS: Final = 16
+"""The most tokens of the answer: OpenAI's Responses refuse a smaller limit."""
+
+_QUESTION: Final = "Say yes."
+
+
+class _Answer:
+    """What came of the answer."""
+
+    def __init__(self) -> None:
+        self.parts: list[ResponsePart] = []
+        self.finish_of_answer: Finish | None = None
+
+    def report(self, part: ResponsePart, /) -> None:
+        self.parts.append(part)
+
+    def finish(self, finish: Finish, /) -> None:
+        self.finish_of_answer = finish
+
+
+async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> Finding:
+    """Asks a model once, for at most :data:`MOST_TOKENS` tokens; nothing of it is remembered."""
+    configuration = replace(
+        gateway,
+        max_output_tokens=MOST_TOKENS,
+        selection=_with_short_answers(gateway.selection, model_id),
+        retry=RetryPolicy(attempts=1),
+        ledger=False,
+        fallbacks={},
+    )
+    model = LanguageModelChatInformation(model_id, model_id, model_id, "1", 128_000, MOST_TOKENS)
+    answer = _Answer()
+    async with aclosing(GatewayProvider(configuration)) as provider:
+        try:
+            await provider.provide_language_model_chat_response(
+                model, [ChatMessage.user(_QUESTION)], RequestOptions(), answer, CancellationToken()
+            )
+        except LanguageModelError as error:
+            # A model may think for more tokens than that: it works, though nothing of its answer came.
+            if not _was_cut(answer):
+                return _failed(model_id, error, gateway, advice)
+    return Finding("model", CheckStatus.FINE, f"{model_id} answers{_tokens(answer)}")
+
+
+def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelection:
+    """The selection, without longer answers that a person allows this model."""
+    said = selection.overrides.get(model_id)
+    if said is None:
+        return selection
+    short = replace(said, max_output_tokens=MOST_TOKENS)
+    return replace(selection, overrides={**selection.overrides, model_id: short})
+
+
+def _was_cut(answer: _Answer) -> bool:
+    finish = answer.finish_of_answer
+    return finish is not None and finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
+
+
+def _failed(model_id: str, error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice) -> Finding:
+    explained(error, gateway, advice)
+    statement, helps = (error.statement, error.advice) if isinstance(error, UpstreamError) else (error.message, "")
+    return Finding("model", CheckStatus.PROBLEM, f"{model_id} was asked, and {statement}", helps)
+
+
+def _tokens(answer: _Answer) -> str:
+    usage = None if answer.finish_of_answer is None else answer.finish_of_answer.usage
+    if usage is None or usage.input_tokens is None or usage.output_tokens is None:
+        return ""
+    return f", for {usage.input_tokens} tokens in and {usage.output_tokens} out"
+
+
+# ---- examination ----
+
+_logger = logging.getLogger("partstream.configuration")
+
+_SECONDS: Final = 15.0
+_REINSTALL: Final = "install the package again, or remove it"
+
+
+async def examine(
+    configuration: Configuration,
+    *,
+    asks: bool = False,
+    advice: Advice = AT_A_TERMINAL,
+    on_key: Callable[[str], object] = lambda key: None,
+) -> list[Finding]:
+    """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one.
+
+    Args:
+        configuration: The configuration.
+        asks: Whether the default model is asked for a short answer, which may cost something.
+        advice: What helps where the person stands.
+        on_key: Told every key before it is used, so that logs and reports can leave it out.
+    """
+    advice = replace(advice, not_asked="") if asks else advice
+    findings = [_file(configuration)]
+    findings += [Finding("protocols", CheckStatus.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
+    odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
+    findings += [Finding("settings", CheckStatus.WARNING, sentence) for sentence in odd]
+    try:
+        gateway = configuration.gateway(on_key)
+    except ConfigurationError as error:
+        helps = advice.no_server if error.where == "baseUrl" else ""
+        return [*findings, Finding("settings", CheckStatus.PROBLEM, str(error), helps)]
+    findings.append(_server_settings(configuration, gateway))
+    keys = await _guarded("key", _key(configuration, gateway), advice)
+    server: list[Finding] = []
+    if all(finding.verdict is not CheckStatus.PROBLEM for finding in keys):
+        server = await _guarded("server", _server(gateway, advice), advice)
+    findings += [*(keys or [_without_key(gateway, server, advice)]), *server]
+    if asks:
+        findings.append(await _asked(gateway, findings, advice))
+    return findings
+
+
+async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
+    """What came of asking the model; it is not asked where a check before it has failed."""
+    model_id = gateway.selection.default
+    if model_id is None:
+        return Finding("model", CheckStatus.PROBLEM, "none is named, so none was asked", advice.no_model)
+    if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
+        return Finding("model", CheckStatus.WARNING, f"{model_id} was not asked", "mend the problems above first")
+    (finding,) = await _guarded("model", _model(gateway, model_id, advice), advice)
+    return finding
+
+
+async def _model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> list[Finding]:
+    return [await ask_model(gateway, model_id, advice)]
+
+
+async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Advice) -> list[Finding]:
+    """What was found; whatever else goes wrong on the way is a finding too, for whoever asks what is wrong."""
+    try:
+        return await examined
+    except ConnectionSetupError as error:
+        return [Finding("network", CheckStatus.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
+    except ConfigurationError as error:  # in the protocol that was found out
+        return [Finding("settings", CheckStatus.PROBLEM, str(error))]
+    except LanguageModelError as error:
+        return [Finding(subject, CheckStatus.PROBLEM, str(error))]
+    except Exception as error:
+        _logger.debug("looking at the %s failed", subject, exc_info=True)
+        says = f"looking at it failed with {type(error).__name__}"
+        return [Finding(subject, CheckStatus.PROBLEM, says, advice.fault)]
+
+
+def _file(configuration: Configuration) -> Finding:
+    if configuration.file.is_file():
+        return Finding("file", CheckStatus.FINE, f"{configuration.file} was read")
+    return Finding("file", CheckStatus.FINE, f"{configuration.file} does not exist, and need not")
+
+
+def _server_settings(configuration: Configuration, gateway: GatewayConfiguration) -> Finding:
+    value = configuration.resolved.values["baseUrl"]
+    says = f"{value.shown} ({value.place})"
+    if gateway.proxy is not None:
+        says += f" through {configuration.resolved.values['proxy'].shown}"
+    if not gateway.verify_certificates:
+        return Finding(
+            "base URL",
+            CheckStatus.WARNING,
+            f"{says}, without a check of who answers",
+            "set `proxyStrictSSL` to true again",
+        )
+    address = urlsplit(gateway.base_url)
+    if address.scheme == "http" and not is_loopback(address.hostname or ""):
+        return Finding("base URL", CheckStatus.WARNING, f"{says}, unencrypted", "use https where you can")
+    return Finding("base URL", CheckStatus.FINE, says)
+
+
+async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> list[Finding]:
+    """What there is of a key; nothing where none is set."""
+    credentials = gateway.credentials
+    if credentials is None:
+        value = configuration.resolved.values.get("apiKey")
+        return [] if value is None else [Finding("key", CheckStatus.FINE, f"from {value.where}")]
+    try:
+        await credentials.get()
+    except CredentialError as error:
+        return [Finding("key", CheckStatus.PROBLEM, str(error), error.expected)]
+    if not isinstance(credentials, RenewingKey):
+        return [Finding("key", CheckStatus.FINE, "set")]
+    ends = credentials.expires_at
+    until = "" if ends is None else f", good until {datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M} UTC"
+    return [Finding("key", CheckStatus.FINE, f"from {credentials.source}{until}")]
+
+
+def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
+    """What it means that no key is set.
+
+    Args:
+        gateway: The upstream.
+        findings: What was found about its server.
+        advice: What helps where the person stands.
+    """
+    host = urlsplit(gateway.base_url).hostname or ""
+    known = server_at(gateway.base_url)
+    if gateway.headers:
+        return Finding("key", CheckStatus.FINE, "none is set, and the settings have headers")
+    if is_loopback(host):
+        return Finding("key", CheckStatus.FINE, "none is set; servers on this machine often need none")
+    if known is not None and known.has_host(host) and known.key is KeyRequirement.REQUIRED:
+        return Finding("key", CheckStatus.PROBLEM, f"none is set; {known.title} needs one", advice.no_key)
+    if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
+        return Finding(
+            "key", CheckStatus.WARNING, "none is set; servers on other machines often need one", advice.no_key
+        )
+    return Finding("key", CheckStatus.FINE, "none is set, and the server answered without one")
+
+
+async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding]:
+    try:
+        async with open_upstream(gateway) as upstream:
+            known = upstream.configuration
+            async with asyncio.timeout(_SECONDS):
+                fetch = DocumentFetcher(upstream.http)
+                corner = asking(known.protocol)
+                base_path, further_lists = corner.find_model_lists(urlsplit(known.base_url).path)
+                lists = list_questions(base_path, further_lists, corner.models_path)
+                answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
+                answer = _telling(answers)
+                listed = await _judged(answer, known, fetch, advice)
+            findings = [*_protocol(upstream.detected), *listed]
+            is_told = any(finding.verdict is CheckStatus.PROBLEM for finding in listed) and answer.status < 500
+            if is_told and answer.status not in _NO_LIST:
+                return findings  # the endpoints would say the same once more
+            endpoints = await examine_endpoints(known, upstream.connections, is_set=upstream.detected is None)
+            if endpoints.is_there and answer.status in _NO_LIST:
+                findings = [*_protocol(upstream.detected), _LISTS_NOTHING]
+            return [*findings, *endpoints.findings]
+    except TimeoutError:
+        says = f"it did not answer within {_SECONDS:g} s when asked for its models"
+        return [Finding("server", CheckStatus.PROBLEM, says, "is it the right address, and is the server busy?")]
+    except UpstreamError as error:
+        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice)]
+
+
+def _protocol(detected: Detected | None) -> list[Finding]:
+    """What the server speaks, where that was found out; what a guess is good for, its answers say."""
+    if detected is None:
+        return []
+    if detected.is_certain:
+        return [Finding("protocol", CheckStatus.FINE, f"at {detected.shown_url}: {detected.says}")]
+    verdict = (
+        CheckStatus.PROBLEM if detected.advice else CheckStatus.WARNING
+    )  # it said that no endpoint is there, or nothing
+    return [Finding("protocol", verdict, detected.says, detected.advice)]
+
+
+def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
+    """The answer that says most: that the key is refused, also where another list needs none, else a list."""
+    refused = (answer for answer in answers if answer.status in (401, 403))
+    return next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
+
+
+_ADVICE: Final = {
+    402: "is there credit left for this key?",
+    403: "the key may not do this",
+    405: "name models in `models`",
+}
+_GENERAL_ADVICE: Final = "what does its own log say?"
+_NO_LIST: Final = frozenset({404, 405, 501})
+_LISTS_NOTHING: Final = Finding(
+    "server", CheckStatus.WARNING, "it answers, and lists no models", "name those that you want in `models`"
+)
+
+
+async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> list[Finding]:
+    if answer.status != 200:
+        return [await _refused(answer, gateway, fetch, advice)]
+    try:
+        document = loads(answer.body)
+    except JSONDecodeError:
+        error = list_refusal(answer, gateway)
+        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
+    try:
+        catalogue = read_catalogue(document)
+    except UpstreamError:
+        return [Finding("server", CheckStatus.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
+    listed = catalogue.entries.keys()
+    if not listed and not _named(gateway):
+        return [_LISTS_NOTHING]
+    says = f"it answers, and lists {len(listed)} language model{'' if len(listed) == 1 else 's'}"
+    findings = [Finding("server", CheckStatus.FINE, says, advice.not_asked)]
+    missing = sorted(_named(gateway) - listed)
+    if missing:
+        says = f"the server does not list {', '.join(missing)}"
+        findings.append(Finding("models", CheckStatus.WARNING, says, "check the spelling; a server need not list all"))
+    return findings
+
+
+async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> Finding:
+    """What an answer with an error status says, in the server's own words."""
+    error = list_refusal(answer, gateway)
+    if says_path_is_missing(error):
+        missing = await advice_on_missing_list(fetch, gateway)
+        error.advise(f"{missing} If so: name models in `models`" if is_general(missing) else missing)
+    verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
+    explained(error, gateway, advice)
+    helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
+    return Finding("server", verdict, f"asked for its models, {error.statement}", helps)
+
+
+def _named(gateway: GatewayConfiguration) -> set[str]:
+    """Every model id in the configuration."""
+    others = (other for ids in gateway.fallbacks.values() for other in ids)
+    default = [gateway.selection.default] if gateway.selection.default else []
+    return {*gateway.selection.overrides, *gateway.model_requests, *gateway.fallbacks, *others, *default}
+
+
+# ---- harness ----
+# Says whether VS Code's Copilot harness offers the models of extensions, and what helps if not; reads no settings.
+
+LISTS_MODELS: Final = "chat.agentHost.byokModels.enabled"
+"""The setting of VS Code with which the agent host lists the models of extensions."""
+ALLOWS_SIGNED_OUT: Final = "chat.agentHost.allowSignedOutWhenUsable"
+"""The setting of VS Code with which the agent host answers without an account."""
+_WRITES_THEM: Final = "Partstream: Use a Model Everywhere… sets both"
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessFacts:
+    """What decides whether the Copilot harness of a VS Code offers the models of extensions.
+
+    Attributes:
+        is_remote: Whether the window is a remote one, or is in a browser.
+        lists_models: Whether :data:`LISTS_MODELS` is on.
+        allows_signed_out: Whether :data:`ALLOWS_SIGNED_OUT` is on.
+    """
+
+    is_remote: bool
+    lists_models: bool
+    allows_signed_out: bool
+
+
+def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") -> Finding:
+    """Whether the models are there, and what helps if not. Nobody needs that harness, so nothing of it is a problem.
+
+    Args:
+        facts: What is known.
+        subject: How the finding calls the harness.
+    """
+    if facts.is_remote:
+        says = "offers no models of extensions in a remote window and in a browser"
+        return Finding(subject, CheckStatus.FINE, says, "choose Local below the box of the chat")
+    if not facts.lists_models:
+        advice = f"set it, and for use without an account also {ALLOWS_SIGNED_OUT}; {_WRITES_THEM}"
+        return Finding(subject, CheckStatus.FINE, f"offers no models of extensions: {LISTS_MODELS} is off", advice)
+    if not facts.allows_signed_out:
+        advice = f"set it for use without an account; {_WRITES_THEM}"
+        says = f"offers the models only to a person who is signed in at GitHub: {ALLOWS_SIGNED_OUT} is off"
+        return Finding(subject, CheckStatus.FINE, says, advice)
+    return Finding(subject, CheckStatus.FINE, "offers the models, with an account and without one")
+
+
+# ---- provider examination ----
+# Checks a person's own provider as far as a host will use it, and says what to do; asks it only if it is told to.
+
+_MEND: Final = "mend this line"
+_MOST_NAMES: Final = 10
+
+
+async def examine_provider(
+    source: str, model_id: str | None = None, *, asks: bool = False, limits: TrialLimits | None = None
+) -> list[Finding]:
+    """Runs all checks in the order in which a host needs them; leaves out the checks that depend on a failed one.
+
+    Args:
+        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+        model_id: The model that counts tokens and is asked; None for the first one.
+        asks: Whether it is asked one short question, which may cost something.
+        limits: How long it is waited for.
+    """
+    loader = SourceLoader(source)
+    try:
+        # In a thread, as hosts load it: a file may run an event loop of its own.
+        provider = await asyncio.to_thread(loader.load)
+    except (Exception, SystemExit) as error:
+        return [finding_on_load(error, loader.file)]
+    loaded = Finding(
+        "provider", CheckStatus.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
+    )
+    try:
+        return [loaded, *await examine_loaded(provider, default_name(source), model_id, asks=asks, limits=limits)]
+    finally:
+        aclose: Any = getattr(provider, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+async def examine_loaded(
+    provider: LanguageModelChatProvider,
+    vendor: str,
+    model_id: str | None = None,
+    *,
+    asks: bool = False,
+    limits: TrialLimits | None = None,
+    advice: Advice = AT_A_TERMINAL,
+) -> list[Finding]:
+    """Runs the checks of a provider that was loaded; leaves out the checks that depend on a failed one.
+
+    Args:
+        provider: The provider, which is not closed.
+        vendor: The name that errors give it.
+        model_id: The model that counts tokens and is asked; None for the first one.
+        asks: Whether it is asked one short question, which may cost something.
+        limits: How long it is waited for.
+        advice: What helps where the person stands.
+    """
+    words = replace(advice, not_asked="") if asks else advice
+    return await _Examination(provider, vendor, limits or TrialLimits(), words).run(model_id, asks=asks)
+
+
+def finding_on_load(error: BaseException, file: Path | None) -> Finding:
+    """Why a provider could not be loaded.
+
+    Args:
+        error: The error of the load.
+        file: The provider's file, if it has one.
+    """
+    if isinstance(error, ProviderNotFoundError):
+        return Finding("provider", CheckStatus.PROBLEM, str(error), f"expected: {error.expected}")
+    return Finding("provider", CheckStatus.PROBLEM, str(fault_of(error, file)), _advice_on_load(error))
+
+
+def _advice_on_load(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install what brings the module {error.name} for {sys.executable}"
+    if isinstance(error, SystemExit):
+        return "put what ends the process below `if __name__ == '__main__':`"
+    return _MEND
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLimits:
+    """How long a provider is waited for.
+
+    Attributes:
+        count_seconds: The wait for a count of tokens.
+        answer_seconds: The wait for the end of the answer.
+        characters: The characters of text after which the answer is stopped.
+    """
+
+    count_seconds: float = 10.0
+    answer_seconds: float = 60.0
+    characters: int = 2_000
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What came of one answer; its string form counts it."""
+
+    characters: int = 0
+    calls: int = 0
+    is_cut: bool = False
+
+    async def read(self, response: LanguageModelChatResponse, most: int) -> None:
+        """Counts what comes, until the end or until there is enough of it."""
+        async for part in response:
+            self.characters += len(part.value) if isinstance(part, TextPart) else 0
+            self.calls += isinstance(part, ToolCallPart)
+            if self.characters >= most:
+                self.is_cut = True
+                return
+
+    def __str__(self) -> str:
+        calls = f", {self.calls} tool calls" if self.calls else ""
+        return f"{self.characters:,} characters{calls}"
+
+
+@dataclass(slots=True)
+class _Examination:
+    """The checks of one provider that could be loaded.
+
+    Attributes:
+        provider: The provider.
+        vendor: The name that errors give it.
+        limits: How long it is waited for.
+        advice: What helps where the person stands.
+        violations: The rules of the contract that its answer broke.
+    """
+
+    provider: LanguageModelChatProvider
+    vendor: str
+    limits: TrialLimits
+    advice: Advice
+    violations: list[Violation] = field(default_factory=list)
+
+    async def run(self, model_id: str | None, *, asks: bool) -> list[Finding]:
+        """What was found, in the order of the checks."""
+        models = LanguageModels(
+            on_violation=lambda vendor, model, violation: self.violations.append(violation),
+            on_provider_error=lambda vendor, error: None,  # the list's own finding tells it
+        )
+        async with models:
+            models.register_language_model_chat_provider(self.vendor, self.provider)
+            listed = await models.select_chat_models()
+            error = models.provider_errors.get(self.vendor)
+            if error is not None:
+                advice = _advice_on_error(error)
+                return [Finding("models", CheckStatus.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
+            if not listed:
+                return [Finding("models", CheckStatus.WARNING, "it lists none, so nothing shows in the picker")]
+            findings = [Finding("models", CheckStatus.FINE, _count_of(listed), self.advice.not_asked)]
+            for model in listed:
+                findings += _information(model.information)
+            chosen = next((model for model in listed if model_id in (None, model.id)), None)
+            if chosen is None:
+                says = f"it does not list {model_id}"
+                return [*findings, Finding("model", CheckStatus.PROBLEM, says, self.advice.other_model)]
+            findings.append(await self._tokens(chosen))
+            if asks:
+                findings += await self._asked(chosen)
+            return findings
+
+    async def _tokens(self, model: LanguageModelChat) -> Finding:
+        """Whether it counts a text and a message, as VS Code asks it to before every request."""
+        told = []
+        for what in ("twelve chars", ChatMessage.user("twelve chars")):
+            kind = "text" if isinstance(what, str) else "message"
+            try:
+                async with asyncio.timeout(self.limits.count_seconds) as limit:
+                    count: object = await self.provider.provide_token_count(
+                        model.information, what, CancellationToken()
+                    )
+            except Exception as error:
+                if limit.expired():
+                    says = f"counting a {kind} took more than {self.limits.count_seconds:g} s"
+                    return Finding("token counts", CheckStatus.PROBLEM, says, "count without asking a server")
+                return Finding(
+                    "token counts", CheckStatus.PROBLEM, f"counting a {kind} failed: {fault_of(error)}", _MEND
+                )
+            if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+                says = f"counting a {kind} gave {count!r}, expected a whole number of 0 or more"
+                return Finding("token counts", CheckStatus.PROBLEM, says)
+            told.append(f"{count} for a {kind} of 12 characters")
+            if count == 0:
+                says = f"a {kind} of 12 characters counts 0, so VS Code never shortens a conversation"
+                return Finding("token counts", CheckStatus.WARNING, says, "count_tokens= counts")
+        return Finding("token counts", CheckStatus.FINE, ", ".join(told))
+
+    async def _asked(self, model: LanguageModelChat) -> list[Finding]:
+        """What came of one question; an answer without an end is stopped."""
+        taken = _Taken()
+        response = model.stream(_QUESTION)
+        try:
+            async with asyncio.timeout(self.limits.answer_seconds), response:
+                await taken.read(response, self.limits.characters)
+        except TimeoutError:
+            says = f"{model.id} had not ended its answer after {self.limits.answer_seconds:g} s: {taken}"
+            advice = "VS Code waits on, as long as the person does"
+            return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, says, advice)]
+        except PartstreamError as error:
+            return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, str(error), _advice_on_error(error))]
+        if not taken.characters:
+            says = f"{model.id} answered without text: {taken}"
+            return [
+                *self._broken(),
+                Finding("answer", CheckStatus.PROBLEM, says, "VS Code shows an error in its place"),
+            ]
+        rest = "" if response.usage is not None else ", without a usage: VS Code's count of tokens is an estimate"
+        if taken.is_cut:
+            rest = ", and was stopped"
+        return [*self._broken(), Finding("answer", CheckStatus.FINE, f"{model.id} answered: {taken}{rest}")]
+
+    def _broken(self) -> Iterator[Finding]:
+        """The rules that the answer broke, each once; that of errors is told by the error."""
+        by_rule = {violation.rule.id: violation for violation in reversed(self.violations)}
+        for violation in reversed(by_rule.values()):
+            if violation.rule.id != "failure.language-model-error":
+                verdict = CheckStatus.PROBLEM if violation.rule.level is Level.MUST else CheckStatus.WARNING
+                yield Finding("contract", verdict, str(violation), "docs/contract.md explains every rule")
+
+
+def _advice_on_error(error: BaseException) -> str:
+    caused = error.__cause__ or error
+    return _MEND if failing_place(caused) is not None else ""
+
+
+def _count_of(listed: Sequence[LanguageModelChat]) -> str:
+    names = ", ".join(model.id for model in listed[:_MOST_NAMES])
+    more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
+    return f"it lists {len(listed)} model{'' if len(listed) == 1 else 's'}: {names}{more}"
+
+
+# ---- the information about a model ----
+
+
+def _information(model: LanguageModelChatInformation) -> Iterator[Finding]:
+    """What of a model's information keeps it from being used; one line where nothing does."""
+    odd = [
+        Finding("information", verdict, f"{model.id}: {says}", advice)
+        for finds, verdict, says, advice in _CHECKS
+        if finds(model)
+    ]
+    yield from odd
+    yield from _extra(model)
+    if not odd:
+        limits = f"{model.max_input_tokens:,} tokens in, {model.max_output_tokens:,} out"
+        yield Finding("information", CheckStatus.FINE, f"{model.id}: {model.name}, {limits}")
+
+
+_Check = tuple["Callable[[LanguageModelChatInformation], bool]", CheckStatus, str, str]
+_CHECKS: Final[tuple[_Check, ...]] = (
+    (lambda model: not model.name.strip(), CheckStatus.PROBLEM, "its name is empty", "the picker shows the name"),
+    (
+        lambda model: not model.capabilities.tool_calling,
+        CheckStatus.WARNING,
+        "it says that it calls no tools, so agent mode does not list it",
+        "tool_calling=True, if it may be listed there; it need not call any",
+    ),
+    (
+        lambda model: model.max_input_tokens < 4_000,
+        CheckStatus.WARNING,
+        "its prompt limit is below 4,000 tokens, which the instructions of agent mode alone exceed",
+        "max_input_tokens= is the most tokens that a prompt may hold",
+    ),
+)
+"""What is looked at: what finds it, how bad it is, what is said, what helps."""
+
+
+def _extra(model: LanguageModelChatInformation) -> Iterator[Finding]:
+    if odd := find_non_json(model.extra, "extra"):
+        yield Finding("information", CheckStatus.PROBLEM, f"{model.id}: {odd}", "VS Code takes JSON values alone")
+    known: Mapping[str, object] = get_type_hints(ModelFields)
+    for name in model.extra:
+        meant = None if name in known else closest_name(name, tuple(known))
+        if meant is not None:
+            says = f"{model.id}: VS Code reads no field {name}"
+            yield Finding("information", CheckStatus.WARNING, says, f"{meant}, perhaps?")
