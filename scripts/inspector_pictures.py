@@ -17,7 +17,7 @@ from inspector import sample_streams as streams
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 _DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 _PICTURES: Final = (("inspector", "light"), ("inspector-dark", "dark"))

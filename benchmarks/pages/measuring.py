@@ -11,8 +11,7 @@ from playwright.sync_api import sync_playwright
 from inspector.browser import browser_path
 from partstream.inspector.page import page_html
 from partstream.inspector.page.assembly import SCRIPTS, page_script
-from partstream.pages.document import resource
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from partstream.capturing.last_answers import LastAnswers
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import ViewServer
-from partstream.pages.policy import Nonces
+from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from inspector.browser import open_file
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from inspector.handmade import STEPS, answer, frame, long_answer, view
 from partstream.codec.text import visible
 from partstream.inspector.page import assembly, page_html
 from partstream.inspector.page.skeleton import facts_of
-from partstream.pages.policy import Hashes, Nonces
+from partstream.vscode.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,15 +18,14 @@ from partstream.codec.text import visible
 from partstream.inspector.page import page_html
 from partstream.inspector.page.assembly import SCRIPTS, STYLES, page_script
 from partstream.inspector.page.skeleton import skeleton_html
-from partstream.pages.document import resource
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
 
-    from partstream.pages.policy import ContentPolicy
+    from partstream.vscode.pages.document import ContentPolicy
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -14,7 +14,7 @@ from inspector.handmade import view
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

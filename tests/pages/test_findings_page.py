@@ -8,7 +8,7 @@ import pytest
 
 from inspector.browser import axe_findings, open_file
 from partstream.pages.findings_page import findings_html, findings_text
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.inspector.page import page_html
 from partstream.pages.findings_page import findings_html
-from partstream.pages.policy import Hashes
 from partstream.pages.usage_page import usage_html
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

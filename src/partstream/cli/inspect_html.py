@@ -16,7 +16,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.codec.text import visible
 from partstream.inspector.page import page_html
 from partstream.inspector.view import view_of
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

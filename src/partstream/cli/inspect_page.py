@@ -20,7 +20,7 @@ from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import Ending, serve_view
 from partstream.inspector.view import view_of
-from partstream.pages.policy import Nonces
+from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -23,9 +23,9 @@ from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
 from partstream.hub.page.document import file_html, percent
 from partstream.hub.page.routes import LINK_SECONDS, one_time_link
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
-from partstream.pages.policy import Hashes
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from partstream.bundles.writing import write_bundle
 from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
-from partstream.pages.policy import Hashes
+from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

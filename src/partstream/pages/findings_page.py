@@ -9,17 +9,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible
-from partstream.pages.document import document, resource, text
+from partstream.vscode.pages.document import document, resource, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.pages.policy import ContentPolicy
     from partstream.pages.shown_finding import ShownFinding
+    from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["findings_html", "findings_text"]
 
-_PACKAGE: Final = "partstream.pages"
+_PACKAGE: Final = "partstream.vscode.pages.document"
 _SIGNS: Final[Mapping[str, str]] = {"fine": "✓", "warning": "!", "problem": "✗"}
 _BUTTONS: Final = (
     ("copy", "Copy", "The report is in the clipboard."),

@@ -9,20 +9,30 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from partstream.pages.document import document, resource, text
-from partstream.pages.plots import Column, Piece, Point, bars, line
-from partstream.pages.tables import PATTERNS, figure, table
 from partstream.pages.usage_text import answer_cells, dollars, exact, share, sum_cells, tokens, total_rows
+from partstream.vscode.pages.document import (
+    PATTERNS,
+    Column,
+    Piece,
+    Point,
+    bars,
+    document,
+    figure,
+    line,
+    resource,
+    table,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.pages.policy import ContentPolicy
     from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
+    from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["usage_html"]
 
-_PACKAGE: Final = "partstream.pages"
+_PACKAGE: Final = "partstream.vscode.pages.document"
 _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10

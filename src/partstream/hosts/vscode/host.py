@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.pages.policy import ContentPolicy
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
+    from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from partstream.bundles.redaction import RedactionReport
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.recordings import HostRecordings
-    from partstream.pages.policy import ContentPolicy
+    from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["ShownRecordings"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from partstream.errors import UnexpectedValueError
 from partstream.hosts.vscode.validation import InvalidParamsError
-from partstream.pages.policy import Nonces
+from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire

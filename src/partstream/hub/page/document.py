@@ -10,10 +10,8 @@ from zoneinfo import ZoneInfo
 
 from partstream.hub.directory import BudgetUnit, OwnerKind, Period
 from partstream.hub.usage import GroupBy, added
-from partstream.pages.document import document, resource, text
-from partstream.pages.plots import Column, Piece, bars
-from partstream.pages.tables import PATTERNS, figure, table
 from partstream.pages.usage_text import exact, share, tokens
+from partstream.vscode.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
         UsageReport,
         WorkerState,
     )
-    from partstream.pages.policy import ContentPolicy
+    from partstream.vscode.pages.document import ContentPolicy
 
 
 # ---- words ----
@@ -528,7 +526,7 @@ def frame_html(policy: ContentPolicy) -> str:
         "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
         '\n<p class="unseen" id="said" role="status"></p>'
     )
-    scripts = (resource("partstream.pages", "replacing.js") + resource(_PACKAGE, "hub.js"),)
+    scripts = (resource("partstream.vscode.pages.document", "replacing.js") + resource(_PACKAGE, "hub.js"),)
     return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
 
 
@@ -548,7 +546,11 @@ def _patterns() -> str:
 
 
 def _styles() -> tuple[str, ...]:
-    names = (("partstream.pages", "theme.css"), ("partstream.pages", "usage.css"), (_PACKAGE, "hub.css"))
+    names = (
+        ("partstream.vscode.pages.document", "theme.css"),
+        ("partstream.vscode.pages.document", "usage.css"),
+        (_PACKAGE, "hub.css"),
+    )
     return ("".join(resource(package, name) for package, name in names),)
 
 

@@ -24,11 +24,10 @@ from zoneinfo import ZoneInfo
 from partstream.hub.page.document import PERIODS, content_html, frame_html
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.usage import overview, reader_of
-from partstream.pages.document import document, resource
-from partstream.pages.policy import Nonces
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.state import OwnerReply
+from partstream.vscode.pages.document import Nonces, document, resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.hub.usage import Reader
-    from partstream.pages.policy import ContentPolicy
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
     from partstream.server.state import OwnerHandler, OwnerRequest
+    from partstream.vscode.pages.document import ContentPolicy
 
 
 # ---- join ----
@@ -59,7 +58,8 @@ def join_html(policy: ContentPolicy) -> str:
         policy: How the page names what it allows; it must let the script connect to its own server.
     """
     styles = "".join(
-        resource(package, name) for package, name in (("partstream.pages", "theme.css"), (_PACKAGE, "hub.css"))
+        resource(package, name)
+        for package, name in (("partstream.vscode.pages.document", "theme.css"), (_PACKAGE, "hub.css"))
     )
     return document(
         "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)

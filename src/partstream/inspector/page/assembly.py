@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.inspector.page.skeleton import skeleton_html
-from partstream.pages.document import data_script, document, packed_data_script, resource
+from partstream.vscode.pages.document import data_script, document, packed_data_script, resource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.pages.policy import ContentPolicy
+    from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["SCRIPTS", "page_html", "page_script"]
 
@@ -59,7 +59,7 @@ def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
     """
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
     styles = [
-        resource("partstream.pages", "theme.css"),
+        resource("partstream.vscode.pages.document", "theme.css"),
         *(resource("partstream.inspector.page", name) for name in STYLES),
     ]
     body = "" if view is None else skeleton_html(view) + _data(view)
