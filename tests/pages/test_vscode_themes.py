@@ -10,9 +10,8 @@ from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.inspector.page import page_html
-from partstream.pages.findings_page import findings_html
-from partstream.pages.usage_page import usage_html
 from partstream.vscode.pages.document import Hashes
+from partstream.vscode.pages.usage import findings_html, usage_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

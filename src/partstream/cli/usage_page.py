@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.cli.page_files import put_page
 from partstream.codec.system import CACHE
-from partstream.pages.usage_page import usage_html
 from partstream.tokens.usage import UsageBook
 from partstream.vscode.pages.document import Hashes
+from partstream.vscode.pages.usage import usage_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,8 +18,8 @@ from partstream.config.examination import (
 )
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import GatewayLoader
-from partstream.pages.findings_page import findings_text
 from partstream.settings.kinds import ConfigurationError
+from partstream.vscode.pages.usage import findings_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence

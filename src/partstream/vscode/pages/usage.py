@@ -6,10 +6,11 @@ takes a newer page from VS Code and puts it in the place of what is shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from partstream.pages.usage_text import answer_cells, dollars, exact, share, sum_cells, tokens, total_rows
+from partstream.codec.text import visible
 from partstream.vscode.pages.document import (
     PATTERNS,
     Column,
@@ -25,12 +26,100 @@ from partstream.vscode.pages.document import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.pages.shown_finding import ShownFinding
     from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
     from partstream.vscode.pages.document import ContentPolicy
 
-__all__ = ["usage_html"]
+
+# ---- usage text ----
+# What answers took, in words and cells; an unknown number is an empty cell and never 0.
+
+_A_CENT: Final = 0.01
+_LEAST_DOLLARS: Final = 0.00001
+_THOUSAND: Final = 1_000
+_ALMOST_A_MILLION: Final = 999_950
+
+
+def answer_cells(answer: ListedAnswer) -> tuple[str, ...]:
+    """Input, its share of the limit, the cached share, output and cost of an answer."""
+    sign = "~" if answer["source"] == "estimated" else ""
+    cached, cost = answer["cachedTokens"], answer["cost"]
+    return (
+        sign + exact(answer["inputTokens"]),
+        share(answer["inputTokens"], answer["maxInputTokens"]),
+        "" if cached is None else share(cached, answer["inputTokens"]),
+        sign + exact(answer["outputTokens"]),
+        "" if cost is None else dollars(cost),
+    )
+
+
+def sum_cells(sums: UsageSums) -> tuple[str, ...]:
+    """Answers, input, cached share, output and cost of several answers."""
+    cost = sums["cost"]
+    return (
+        exact(sums["answers"]),
+        _sign(sums) + exact(sums["inputTokens"]),
+        share(sums["cachedTokens"], sums["inputTokens"]),
+        _sign(sums) + exact(sums["outputTokens"]),
+        "" if cost is None else ("≥ " if sums["withoutCost"] else "") + dollars(cost),
+    )
+
+
+def total_rows(days: Sequence[UsageSums]) -> tuple[tuple[str, str], ...]:
+    """The totals of several days, each with its label; an unknown one stands as a dash."""
+    labels = ("Answers", "Input", "Cached", "Output", "Cost")
+    cells = sum_cells(_total(days))
+    return tuple((label, cell or "–") for label, cell in zip(labels, cells, strict=True))
+
+
+def tokens(count: float) -> str:
+    """950, 42.1K, 128K, 1.2M."""
+    if count < _THOUSAND:
+        return f"{count:.4g}"
+    value, unit = (count / 1_000, "K") if count < _ALMOST_A_MILLION else (count / 1_000_000, "M")
+    return f"{value:.1f}".removesuffix(".0") + unit
+
+
+def exact(count: int | None) -> str:
+    """12,345, or nothing for an unknown number."""
+    return "" if count is None else f"{count:,}"
+
+
+def dollars(amount: float) -> str:
+    """Cents, or, below a cent, the two digits that matter."""
+    if amount == 0 or amount >= _A_CENT:
+        return f"${amount:,.2f}"
+    return (
+        f"< ${_LEAST_DOLLARS:f}".rstrip("0") if amount < _LEAST_DOLLARS else f"${float(f'{amount:.2g}'):f}".rstrip("0")
+    )
+
+
+def share(part: int | None, whole: int | None) -> str:
+    """A part in percent; nothing if either is unknown, or if there is nothing to have a part of."""
+    return f"{part / whole:.0%}" if part is not None and whole else ""
+
+
+def _sign(sums: UsageSums) -> str:
+    return ("≥ " if sums["withoutTokens"] else "") + ("~" if sums["estimated"] else "")
+
+
+def _total(days: Sequence[UsageSums]) -> UsageSums:
+    costs = [one["cost"] for one in days if one["cost"] is not None]
+    return {
+        "answers": sum(one["answers"] for one in days),
+        "inputTokens": sum(one["inputTokens"] for one in days),
+        "outputTokens": sum(one["outputTokens"] for one in days),
+        "cachedTokens": sum(one["cachedTokens"] for one in days),
+        "cost": sum(costs) if costs else None,
+        "withoutCost": sum(one["withoutCost"] for one in days),
+        "withoutTokens": sum(one["withoutTokens"] for one in days),
+        "estimated": sum(one["estimated"] for one in days),
+    }
+
+
+# ---- usage page ----
 
 _PACKAGE: Final = "partstream.vscode.pages.document"
 _MOST_DAYS: Final = 92
@@ -204,3 +293,80 @@ def _when(seconds: float, now: datetime) -> str:
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     return table(title, names, rows, of_text=_TEXT_COLUMNS)
+
+
+# ---- findings page ----
+# What keeps a model from answering, for people: each check with a sign, what was found and what helps.
+#
+# The page stands in a webview of VS Code, whose extension answers what its buttons ask for. The text is for reports.
+
+_SIGNS: Final[Mapping[str, str]] = {"fine": "✓", "warning": "!", "problem": "✗"}
+_BUTTONS: Final = (
+    ("copy", "Copy", "The report is in the clipboard."),
+    ("again", "Test Again", "The checks run again."),
+)
+"""The type of the message that a button posts, its label, and what is said when it is pressed."""
+
+
+def findings_html(name: str, findings: Sequence[ShownFinding], policy: ContentPolicy) -> str:
+    """The page as one document.
+
+    Args:
+        name: How the person calls what was examined.
+        findings: What was found, in the order of the checks.
+        policy: How the page names what it allows.
+    """
+    title = _title(name)
+    rows = "".join(map(_row, findings))
+    buttons = "".join(
+        f'<button type="button" data-message="{message}" data-said="{text(said)}">{label}</button>'
+        for message, label, said in _BUTTONS
+    )
+    body = (
+        f"<main><h1>{text(title)}</h1><p>{text(_summary(findings))}</p>"
+        f'<ol class="findings">{rows}</ol><p class="buttons">{buttons}</p>'
+        '<p class="quiet" id="said" role="status"></p></main>'
+    )
+    styles = (resource(_PACKAGE, "theme.css") + resource(_PACKAGE, "findings.css"),)
+    return document(title, body, policy, styles=styles, scripts=(resource(_PACKAGE, "findings.js"),))
+
+
+def findings_text(name: str, findings: Sequence[ShownFinding]) -> str:
+    """The same as Markdown, to be pasted into a report."""
+    lines = [f"## {visible(_title(name))}", "", _summary(findings), ""]
+    for finding in findings:
+        lines.append(f"- {_SIGNS[finding['verdict']]} **{_line(finding['subject'])}**: {_line(finding['says'])}")
+        if finding["advice"]:
+            lines.append(f"  What helps: {_line(finding['advice'])}")
+    return "\n".join([*lines, ""])
+
+
+def _title(name: str) -> str:
+    return f"Connection of {name}"
+
+
+def _row(finding: ShownFinding) -> str:
+    verdict = finding["verdict"]
+    advice = f'<p class="advice"><span class="quiet">What helps:</span> {text(finding["advice"])}</p>'
+    return (
+        f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
+        f'<div><p><span class="unseen">{verdict}: </span><strong>{text(finding["subject"])}</strong>: '
+        f"{text(finding['says'])}</p>{advice if finding['advice'] else ''}</div></li>"
+    )
+
+
+def _summary(findings: Sequence[ShownFinding]) -> str:
+    """How it is all in all."""
+    counts = Counter(finding["verdict"] for finding in findings)
+    problems, warnings = (_counted(counts[verdict], verdict) for verdict in ("problem", "warning"))
+    if counts["problem"]:
+        return f"{problems}{f' and {warnings}' if counts['warning'] else ''} found."
+    return f"No problem found{f', and {warnings}' if counts['warning'] else ''}."
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _line(words: str) -> str:
+    return " ".join(visible(words).split())
