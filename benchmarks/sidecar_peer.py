@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.competitors import ROOT, environment_of
 from partstream.codec.json_codec import dumps
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
-from partstream.rpc.connection import Connection, Notification
-from partstream.rpc.framing import encode_frame
+from partstream.vscode.rpc import Connection, Notification, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ import type { Writable } from "node:stream";
 import * as l10n from "@vscode/l10n";
 import { AbstractMessageWriter, type Message, type MessageWriter } from "vscode-jsonrpc/node";
 
-/** The most bytes of a message that the process reads; `DEFAULT_MAX_BODY_SIZE` of `rpc/framing.py`. */
+/** The most bytes of a message that the process reads; `DEFAULT_MAX_BODY_SIZE` of `vscode/rpc.py`. */
 export const MESSAGE_LIMIT = 256 * 1024 * 1024;
 
 export class SinglePieceWriter extends AbstractMessageWriter implements MessageWriter {

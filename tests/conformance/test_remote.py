@@ -12,8 +12,7 @@ from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.rpc.connection import Connection
-from partstream.rpc.framing import encode_frame
+from partstream.vscode.rpc import Connection, encode_frame
 
 MODEL = LanguageModelChatInformation("m", "m", "m", "1", 1000, 1000)
 

@@ -2,17 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.rpc.connection import (
+from partstream.vscode.rpc import (
     Connection,
     Malformed,
     Notification,
     Request,
     Response,
     encode_error,
+    encode_frame,
     encode_notification,
     encode_result,
 )
-from partstream.rpc.framing import encode_frame
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),

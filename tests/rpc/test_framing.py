@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.rpc.framing import (
+from partstream.vscode.rpc import (
     BEGINNING_SIZE,
     MAX_HEADER_SIZE,
     FrameDecoder,

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.rpc.connection import Connection, encode_notification, encode_result
-from partstream.rpc.outbox import (
+from partstream.vscode.rpc import (
     BACKLOG_LIMIT,
     BATCH_SIZE,
     HIGH_WATER,
@@ -11,7 +10,10 @@ from partstream.rpc.outbox import (
     MINOR_LIMIT,
     SHARE,
     BacklogError,
+    Connection,
     Outbox,
+    encode_notification,
+    encode_result,
 )
 
 

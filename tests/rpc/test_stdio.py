@@ -2,7 +2,7 @@ import asyncio
 import os
 import threading
 
-from partstream.rpc.stdio import Reader, Writer
+from partstream.vscode.rpc import Reader, Writer
 
 PATIENCE = 30
 

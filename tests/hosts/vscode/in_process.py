@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.codec.json_codec import is_json
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
-from partstream.rpc.connection import Connection, Notification, Response
-from partstream.rpc.outbox import Outbox
+from partstream.vscode.rpc import Connection, Notification, Outbox, Response
 
 from .sidecar import PATIENCE, as_message, frame, initialization
 

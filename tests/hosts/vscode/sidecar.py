@@ -24,9 +24,7 @@ from partstream.hosts.vscode.process import _route_logs
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
 from partstream.lm.parts import USAGE_MIME_TYPE
-from partstream.rpc.connection import Connection, Notification, Response
-from partstream.rpc.framing import encode_frame
-from partstream.rpc.outbox import Outbox
+from partstream.vscode.rpc import Connection, Notification, Outbox, Response, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,8 +14,7 @@ from partstream.hosts.vscode.announcements import Announcements
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.stall_watch import StallWatch
-from partstream.rpc.connection import Connection
-from partstream.rpc.outbox import Outbox
+from partstream.vscode.rpc import Connection, Outbox
 
 from .in_process import run, serving
 from .sidecar import PATIENCE, Sidecar, running_process

@@ -6,8 +6,7 @@ from typing import Any
 
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.rpc.connection import Connection, Notification
-from partstream.rpc.outbox import Outbox
+from partstream.vscode.rpc import Connection, Notification, Outbox
 
 from .in_process import run
 

@@ -7,8 +7,7 @@ from typing import is_typeddict
 from partstream.hosts.vscode import session, wire
 from partstream.hosts.vscode.methods import METHODS, Direction, ErrorCode
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.rpc.connection import StandardErrorCode
-from partstream.rpc.outbox import Outbox
+from partstream.vscode.rpc import Outbox, StandardErrorCode
 
 # Served before any other request, at once.
 IMMEDIATE = {"initialize"}

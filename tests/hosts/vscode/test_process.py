@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from partstream import ChatMessage, Tool
-from partstream.rpc.connection import Notification, Response
 from partstream.tokens import MessageCounter, estimate_tokens
+from partstream.vscode.rpc import Notification, Response
 
 from .sidecar import Sidecar, frame, initialization, running, running_process
 

@@ -13,8 +13,8 @@ from partstream.bundles.exchange import Bundle, HowEnded, RedactionLevel
 from partstream.bundles.reading import read_bundle
 from partstream.capturing.door import HAS_DOORS
 from partstream.capturing.door_client import newest_answer
-from partstream.rpc.connection import Notification
 from partstream.testing import ReplayUpstream
+from partstream.vscode.rpc import Notification
 
 from .in_process import Peer, run, serving
 

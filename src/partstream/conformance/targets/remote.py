@@ -21,8 +21,7 @@ from partstream.lm.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.rpc.connection import Connection, Notification, Response
-from partstream.rpc.framing import encode_frame
+from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.rpc.connection import encode_notification
+from partstream.vscode.rpc import encode_notification
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
-    from partstream.rpc.connection import RequestId
-    from partstream.rpc.outbox import Outbox
+    from partstream.vscode.rpc import Outbox, RequestId
 
 __all__ = ["Announcements"]
 

@@ -10,14 +10,14 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible_record
-from partstream.rpc.connection import encode_notification
+from partstream.vscode.rpc import encode_notification
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
-    from partstream.rpc.outbox import MinorMessages
+    from partstream.vscode.rpc import MinorMessages
 
 __all__ = ["ChannelHandler"]
 

@@ -16,9 +16,8 @@ from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.hosts.vscode.session import Session
 from partstream.hosts.vscode.stall_watch import STALL_SECONDS, StallWatch
-from partstream.rpc.outbox import Outbox
-from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 from partstream.upstream.context import TRACE, LevelFilter, LogLevel
+from partstream.vscode.rpc import Outbox, Reader, Writer, claim_standard_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable

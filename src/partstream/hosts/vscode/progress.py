@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.lm.parts import ResponsePart
-    from partstream.rpc.connection import RequestId
-    from partstream.rpc.outbox import ItemStream, Outbox
+    from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 __all__ = ["StreamProgress", "open_progress_stream"]
 

@@ -25,25 +25,16 @@ from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.lm.cancellation import CancellationTokenSource
-from partstream.rpc.connection import (
-    Connection,
-    Malformed,
-    Notification,
-    Request,
-    Response,
-    encode_error,
-    encode_result,
-)
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
+from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
-    from partstream.rpc.connection import RequestId
-    from partstream.rpc.outbox import ItemStream, Outbox
+    from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 __all__ = ["GRACE_SECONDS", "RefusedError", "Session"]
 
