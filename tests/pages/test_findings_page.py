@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.pages.shown_finding import ShownFinding
+    from partstream.vscode.rpc_types import ShownFinding
 
 FINE: ShownFinding = {"subject": "key", "verdict": "fine", "says": "set", "advice": ""}
 WARNING: ShownFinding = {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"}

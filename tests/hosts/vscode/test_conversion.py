@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.codec.json_codec import dumps, loads
-from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.conversion import (
     PART_ROWS,
     decode_message,
@@ -19,6 +18,7 @@ from partstream.hosts.vscode.conversion import (
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, unchecked_part
+from partstream.vscode import rpc_types as wire
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
 TEXTS = st.builds(TextPart, st.text(max_size=9))

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Sequence
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
+    from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import Outbox, RequestId
 
 __all__ = ["Announcements"]

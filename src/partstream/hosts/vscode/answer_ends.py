@@ -9,8 +9,8 @@ from partstream.hosts.vscode.conversion import encode_finish
 from partstream.hosts.vscode.failures import upstream_facts
 
 if TYPE_CHECKING:
-    from partstream.hosts.vscode import wire
     from partstream.lm.outputs import Finish
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["AnswerEnds", "answer_end"]
 

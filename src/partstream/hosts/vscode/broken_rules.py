@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partstream.hosts.vscode import wire
     from partstream.lm.contract import Violation
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["BrokenRules"]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from partstream.codec.checks import MOST_TOKENS, as_count
 from partstream.codec.json_codec import dumps, loads, may_nest_deeply
-from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
@@ -29,6 +28,7 @@ from partstream.lm.parts import (
     unchecked_part,
 )
 from partstream.runtime.progress import thinking_text
+from partstream.vscode import rpc_types as wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -15,10 +15,10 @@ from partstream.tokens.counting import FactoredTokenCounts, SourcedTokenCounts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.hosts.vscode import wire
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["COUNT_SECONDS", "count_all", "counting_of", "estimate"]
 

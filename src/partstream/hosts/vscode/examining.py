@@ -24,9 +24,9 @@ from partstream.vscode.pages.usage import findings_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import HostedProvider
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["EXAMINATION_SECONDS", "IN_THE_EDITOR", "examine_hosted", "examine_server", "result_of"]
 

@@ -20,8 +20,8 @@ from partstream.runtime.progress import failing_place, fault_of, said_by
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.hosts.vscode import wire
     from partstream.lm.cancellation import CancellationToken
+    from partstream.vscode import rpc_types as wire
 
 __all__ = [
     "ProviderFailedError",

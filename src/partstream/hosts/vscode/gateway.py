@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from partstream.config.loading import Configuration
     from partstream.config.table import Resolved
-    from partstream.hosts.vscode import wire
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.provider_files import Stamp
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]
 

@@ -34,7 +34,6 @@ from partstream.tokens.usage import DAYS, UsageBook
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.announcements import Announcements
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
+    from partstream.vscode import rpc_types as wire
     from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence, Sized
     from pathlib import Path
 
-    from partstream.hosts.vscode import wire
     from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.provider_files import ProviderLoader, Stamp
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["MOST_MODELS", "NO_CONFIGURATION", "Generation", "HostedProvider"]
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.answer_files import KeptFiles
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["HostedAnswer"]
 

@@ -15,8 +15,8 @@ from partstream.vscode.rpc import encode_notification
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
+    from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import MinorMessages
 
 __all__ = ["ChannelHandler"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
-from partstream.hosts.vscode import wire
+from partstream.vscode import rpc_types as wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,9 +39,9 @@ class ErrorCode(IntEnum):
     SERVER_NOT_INITIALIZED = -32002
     REQUEST_CANCELLED = -32800
     LANGUAGE_MODEL_FAILED = -32010
-    """The model or its provider failed; the data is a :class:`partstream.hosts.vscode.wire.ErrorData`."""
+    """The model or its provider failed; the data is a :class:`partstream.vscode.rpc_types.ErrorData`."""
     PROTOCOL_VERSION_MISMATCH = -32011
-    """The data is a :class:`partstream.hosts.vscode.wire.VersionMismatchData`."""
+    """The data is a :class:`partstream.vscode.rpc_types.VersionMismatchData`."""
 
 
 @dataclass(frozen=True, slots=True)

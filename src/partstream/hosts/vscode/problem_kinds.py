@@ -19,7 +19,7 @@ from partstream.settings.kinds import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.hosts.vscode import wire
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["NOT_THERE", "problem_kind"]
 

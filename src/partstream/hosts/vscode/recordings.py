@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.bundles.exchange import Bundle
     from partstream.capturing.capture import AnswerCapture
     from partstream.capturing.door import CaptureSocket
-    from partstream.hosts.vscode import wire
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["HostRecordings"]
 

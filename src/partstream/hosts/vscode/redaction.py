@@ -10,7 +10,7 @@ from partstream.settings.row import SHORTEST_SECRET
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.hosts.vscode import wire
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["REDACTED", "GroupSecrets"]
 

@@ -32,8 +32,8 @@ from partstream.vscode.rpc import Connection, Malformed, Notification, Request, 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import GroupSecrets
+    from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 __all__ = ["GRACE_SECONDS", "RefusedError", "Session"]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from partstream.bundles.exchange import Bundle
     from partstream.bundles.redaction import RedactionReport
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.recordings import HostRecordings
+    from partstream.vscode import rpc_types as wire
     from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["ShownRecordings"]

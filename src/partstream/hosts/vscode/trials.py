@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
-    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
     from partstream.upstream.provider import ModelList
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["TRIAL_SECONDS", "try_server"]
 

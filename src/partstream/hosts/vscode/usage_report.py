@@ -19,11 +19,11 @@ from partstream.tokens import CountSource, MessageCounter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hosts.vscode import wire
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage", "is_copilots_own"]
 

@@ -9,7 +9,7 @@ from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
-    from partstream.hosts.vscode import wire
+    from partstream.vscode import rpc_types as wire
 
 __all__ = ["policy_of"]
 

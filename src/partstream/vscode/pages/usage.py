@@ -28,9 +28,9 @@ from partstream.vscode.pages.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream.pages.shown_finding import ShownFinding
     from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
     from partstream.vscode.pages.document import ContentPolicy
+    from partstream.vscode.rpc_types import ShownFinding
 
 
 # ---- usage text ----

@@ -1,109 +1,31 @@
-"""The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.
-
-The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Only data:
-:mod:`partstream.hosts.vscode.methods` tells which method carries which shape, and
-:mod:`partstream.hosts.vscode.conversion` makes the library's values of them. The TypeScript types are generated from
-this module.
-
-Annotations are evaluated at import (no `__future__` import): the generator and the validator read them.
-"""
+"""Hosts run providers: one folder or module per host; a host knows people and processes, never a wire protocol."""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.pages.shown_finding import ShownFinding
 from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
 
-__all__ = [
-    "AnswerEnd",
-    "AnswerOutcome",
-    "AnswerUsage",
-    "AnswerWait",
-    "BrokenRule",
-    "CancelParams",
-    "ClientInfo",
-    "ConversationUsage",
-    "Counting",
-    "CountingResult",
-    "DataPart",
-    "DayUsage",
-    "DiagnosticsResult",
-    "DidAnswerParams",
-    "DidRecordParams",
-    "ErrorData",
-    "ExamineParams",
-    "ExamineResult",
-    "FindingsPageParams",
-    "FinishReason",
-    "ForgetGroupParams",
-    "Group",
-    "HarnessSettings",
-    "HubBudget",
-    "HubStanding",
-    "HubStandingParams",
-    "HubStandingResult",
-    "InformationParams",
-    "InformationResult",
-    "InitializeParams",
-    "InitializeResult",
-    "InspectParams",
-    "InspectResult",
-    "JoinHubParams",
-    "JoinHubResult",
-    "JoinedHub",
-    "KeyNeed",
-    "LanguageModelChatCapabilities",
-    "LanguageModelChatInformation",
-    "LanguageModelErrorCode",
-    "LoadProblem",
-    "LogLevel",
-    "LogParams",
-    "MessagePart",
-    "ModelsDidChangeParams",
-    "PageParams",
-    "PageResult",
-    "ProgressParams",
-    "ProviderDidLoadParams",
-    "ProviderError",
-    "ProviderSource",
-    "RecordNextParams",
-    "RecordedFile",
-    "RequestMessage",
-    "RequestOptions",
-    "ResponseParams",
-    "ResponsePart",
-    "ResponseProgress",
-    "ResponseResult",
-    "ServerInfo",
-    "ServerProblem",
-    "ServerProblemKind",
-    "SetLogLevelParams",
-    "ShareForm",
-    "ShareParams",
-    "SharePreviewParams",
-    "SharePreviewResult",
-    "ShareResult",
-    "ShownFinding",
-    "SidecarConfiguration",
-    "SpokenHere",
-    "TextPart",
-    "ThinkingPart",
-    "TokenCount",
-    "TokenCountItem",
-    "TokenCountParams",
-    "TokenCountResult",
-    "TokenCountSource",
-    "TokenCountsDidChangeParams",
-    "Tool",
-    "ToolCallPart",
-    "ToolResultPart",
-    "TriedModel",
-    "TryServerParams",
-    "TryServerResult",
-    "UsageResult",
-    "UsageSums",
-    "VersionMismatchData",
-]
+# ---- shown finding ----
+# What a check found, as every page and text shows it.
 
+
+class ShownFinding(TypedDict):
+    """The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it."""
+
+    subject: str
+    verdict: Literal["fine", "warning", "problem"]
+    says: str
+    advice: str
+
+
+# ---- wire ----
+# The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.
+#
+# The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Only
+# data: :mod:`partstream.hosts.vscode.methods` tells which method carries which shape, and
+# :mod:`partstream.hosts.vscode.conversion` makes the library's values of them. The TypeScript types are generated
+# from this module.
+#
+# Annotations are evaluated at import (no `__future__` import): the generator and the validator read them.
 
 # ---- parts and messages ----
 
