@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.competitors import ROOT, environment_of
 from partstream.codec.json_codec import dumps
-from partstream.hosts.vscode.methods import PROTOCOL_VERSION
+from partstream.vscode.methods import PROTOCOL_VERSION
 from partstream.vscode.rpc import Connection, Notification, encode_frame
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import (
     is_typeddict,
 )
 
-from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction
+from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

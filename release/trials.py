@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from clients.agents.isolation import bring_up_loopback
 from scripts.build_vsix import BUNDLED
 
-from partstream.hosts.vscode.methods import ErrorCode
+from partstream.vscode.methods import ErrorCode
 from release.pythons import found_pythons
 from release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
 

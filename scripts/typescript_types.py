@@ -6,8 +6,8 @@ from typing import Any
 
 from typescript_spelling import Spelling, comment
 
-from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode, Method
 from partstream.vscode import rpc_types as wire
+from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode, Method
 
 _HEAD = """\
 // Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire}.py: edit those and run it again.

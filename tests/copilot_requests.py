@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from partstream import ChatMessage, RequestOptions
-from partstream.hosts.vscode.conversion import decode_message, decode_options
+from partstream.vscode.methods import decode_message, decode_options
 
 FOLDER = Path(__file__).parent / "fixtures" / "copilot"
 

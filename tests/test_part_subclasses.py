@@ -6,13 +6,13 @@ import pytest
 
 from partstream.conversation.preparation import history_digest
 from partstream.conversation.turns import read_turns
-from partstream.hosts.vscode.conversion import encode_part
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting import MessageCounter
 from partstream.tokens.records import message_digest
+from partstream.vscode.methods import encode_part
 
 
 class OwnText(TextPart):

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, InvalidArgumentError, LanguageModels, RequestOptions, chat_model
-from partstream.hosts.vscode.conversion import encode_response_part
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import ThinkingPart, unchecked_part
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.vscode.methods import encode_response_part
 
 
 @pytest.mark.parametrize("value", [["first ", "second"], ("first ", "second")])

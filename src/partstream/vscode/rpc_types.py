@@ -21,8 +21,8 @@ class ShownFinding(TypedDict):
 # The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.
 #
 # The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Only
-# data: :mod:`partstream.hosts.vscode.methods` tells which method carries which shape, and
-# :mod:`partstream.hosts.vscode.conversion` makes the library's values of them. The TypeScript types are generated
+# data: :mod:`partstream.vscode.methods` tells which method carries which shape, and
+# :mod:`partstream.vscode.methods` makes the library's values of them. The TypeScript types are generated
 # from this module.
 #
 # Annotations are evaluated at import (no `__future__` import): the generator and the validator read them.

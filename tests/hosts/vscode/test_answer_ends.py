@@ -4,9 +4,9 @@ import pytest
 
 from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.hosts.vscode.answer_ends import answer_end
-from partstream.hosts.vscode.validation import check
 from partstream.lm.outputs import Finish, Outcome
 from partstream.vscode import rpc_types as wire
+from partstream.vscode.methods import check
 
 BUSY = UpstreamFailureError("busy", provider_code="overloaded")
 CUT_OFF = TruncatedStreamError("created")

@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.codec.json_codec import dumps, loads
-from partstream.hosts.vscode.conversion import (
+from partstream.lm.outputs import Finish, Outcome
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, unchecked_part
+from partstream.vscode import rpc_types as wire
+from partstream.vscode.methods import (
     PART_ROWS,
+    InvalidParamsError,
+    check,
     decode_message,
     decode_options,
     decode_part,
@@ -15,10 +20,6 @@ from partstream.hosts.vscode.conversion import (
     encode_part,
     encode_response_part,
 )
-from partstream.hosts.vscode.validation import InvalidParamsError, check
-from partstream.lm.outputs import Finish, Outcome
-from partstream.lm.parts import FinishReason, UnifiedFinishReason, unchecked_part
-from partstream.vscode import rpc_types as wire
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
 TEXTS = st.builds(TextPart, st.text(max_size=9))

@@ -1,7 +1,7 @@
 import pytest
 
-from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.vscode import rpc_types as wire
+from partstream.vscode.methods import InvalidParamsError, check
 
 from .sidecar import initialization
 

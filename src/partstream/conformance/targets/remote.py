@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import LanguageModelError
-from partstream.hosts.vscode.conversion import encode_part
-from partstream.hosts.vscode.methods import ErrorCode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.vscode.methods import ErrorCode, encode_part
 from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.remote import PipedProvider, RemoteFailedError
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
-from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.testing import ReplayUpstream
+from partstream.vscode.methods import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from partstream.hosts.vscode.conversion import encode_finish
 from partstream.hosts.vscode.failures import upstream_facts
+from partstream.vscode.methods import encode_finish
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish

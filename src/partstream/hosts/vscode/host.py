@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.answer_ends import AnswerEnds
-from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_finish, encode_information
 from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
@@ -26,15 +25,20 @@ from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
-from partstream.hosts.vscode.validation import InvalidParamsError
 from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
+from partstream.vscode.methods import (
+    InvalidParamsError,
+    decode_message,
+    decode_options,
+    encode_finish,
+    encode_information,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hosts.vscode.announcements import Announcements
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.lm.cancellation import CancellationToken
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.methods import Announcements
     from partstream.vscode.pages.document import ContentPolicy
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]

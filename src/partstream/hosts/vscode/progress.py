@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from partstream.codec.json_codec import dumps
-from partstream.hosts.vscode.conversion import encode_response_part
+from partstream.vscode.methods import encode_response_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable

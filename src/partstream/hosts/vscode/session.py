@@ -14,19 +14,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.errors import CallerError
-from partstream.hosts.vscode.announcements import Announcements
 from partstream.hosts.vscode.failures import ProviderFailedError, error_data
 from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
-from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
 from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
 from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
-from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
+from partstream.vscode.methods import (
+    METHODS,
+    PROTOCOL_VERSION,
+    Announcements,
+    Direction,
+    ErrorCode,
+    InvalidParamsError,
+    check,
+)
 from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
 if TYPE_CHECKING:

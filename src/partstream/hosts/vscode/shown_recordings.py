@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UnexpectedValueError
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.hosts.vscode.validation import InvalidParamsError
+from partstream.vscode.methods import InvalidParamsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

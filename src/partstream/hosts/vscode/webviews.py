@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.errors import UnexpectedValueError
-from partstream.hosts.vscode.validation import InvalidParamsError
+from partstream.vscode.methods import InvalidParamsError
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:

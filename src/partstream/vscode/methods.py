@@ -1,0 +1,679 @@
+"""The table of all methods between the extension and the sidecar; knows no transport and no handler.
+
+The protocol follows LSP: `initialize` first, `$/progress` and `$/cancelRequest` for any request, `shutdown` and `exit`
+last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from this table.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from partstream.codec.checks import MOST_TOKENS, as_count
+from partstream.codec.json_codec import dumps, loads, may_nest_deeply
+from partstream.errors import CallerError, UnexpectedValueError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    MessagePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    row_of_class,
+    tool_call_part,
+    unchecked_part,
+)
+from partstream.runtime.progress import thinking_text
+from partstream.vscode import rpc_types as wire
+from partstream.vscode.rpc import encode_notification
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from partstream.hosts.vscode.redaction import GroupSecrets
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.vscode.rpc import Outbox, RequestId
+
+
+# ---- methods ----
+
+PROTOCOL_VERSION = 1
+"""Increases with every change that an older peer would misunderstand; peers of different versions refuse each other."""
+
+
+class Direction(StrEnum):
+    """The direction in which a method is sent."""
+
+    TO_SIDECAR = "to sidecar"
+    TO_EXTENSION = "to extension"
+
+
+class ErrorCode(IntEnum):
+    """The codes of error responses: JSON-RPC 2.0 section 5.1, LSP 3.17 `ErrorCodes`, and our own from -32000."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    SERVER_NOT_INITIALIZED = -32002
+    REQUEST_CANCELLED = -32800
+    LANGUAGE_MODEL_FAILED = -32010
+    """The model or its provider failed; the data is a :class:`partstream.vscode.rpc_types.ErrorData`."""
+    PROTOCOL_VERSION_MISMATCH = -32011
+    """The data is a :class:`partstream.vscode.rpc_types.VersionMismatchData`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of the protocol.
+
+    Attributes:
+        name: The method's name on the wire.
+        direction: The direction in which the method is sent.
+        params: The TypedDict of the parameters, or None for a method without parameters.
+        result: The TypedDict of the result, or None for a result of null; has no meaning for a notification.
+        is_request: Whether the method is a request, which gets a response; otherwise it is a notification.
+        doc: The method's purpose, in one sentence.
+    """
+
+    name: str
+    direction: Direction
+    params: type[Any] | None
+    result: type[Any] | None
+    is_request: bool
+    doc: str
+
+
+def _request(name: str, params: type[Any] | None, result: type[Any] | None, doc: str) -> Method:
+    return Method(name, Direction.TO_SIDECAR, params, result, is_request=True, doc=doc)
+
+
+def _notification(name: str, direction: Direction, params: type[Any] | None, doc: str) -> Method:
+    return Method(name, direction, params, None, is_request=False, doc=doc)
+
+
+_ROWS = (
+    _request(
+        "initialize",
+        wire.InitializeParams,
+        wire.InitializeResult,
+        "Opens the connection; a sidecar of another protocol version refuses with ProtocolVersionMismatch.",
+    ),
+    _request(
+        "languageModels/information",
+        wire.InformationParams,
+        wire.InformationResult,
+        "Lists the models of a group; the result names the providers that failed, and the request succeeds.",
+    ),
+    _request(
+        "languageModels/response",
+        wire.ResponseParams,
+        wire.ResponseResult,
+        "Answers a conversation; the parts stream as $/progress, and the result completes the answer.",
+    ),
+    _request(
+        "languageModels/tokenCount",
+        wire.TokenCountParams,
+        wire.TokenCountResult,
+        "Counts the tokens of many texts at once; an estimate replaces a count that fails.",
+    ),
+    _request(
+        "languageModels/usage",
+        None,
+        wire.UsageResult,
+        "Returns the tokens and costs of the last answers, conversations and days.",
+    ),
+    _request(
+        "languageModels/usagePage",
+        wire.PageParams,
+        wire.PageResult,
+        "Returns the same as a page for a webview, with the answers of other processes; the page takes a newer one as "
+        "the message `page`.",
+    ),
+    _request(
+        "languageModels/counting",
+        None,
+        wire.CountingResult,
+        "Returns how tokens are counted, for the debug information; asks no provider and loads none.",
+    ),
+    _request(
+        "languageModels/diagnostics",
+        None,
+        wire.DiagnosticsResult,
+        "Returns how the last answers ended and which rules providers broke, for the debug information.",
+    ),
+    _request(
+        "languageModels/tryServer",
+        wire.TryServerParams,
+        wire.TryServerResult,
+        "Asks a server for its models before it becomes a group; the result names what is wrong, and the request "
+        "succeeds.",
+    ),
+    _request(
+        "languageModels/examine",
+        wire.ExamineParams,
+        wire.ExamineResult,
+        "Runs the checks of `partstream doctor` on a group or on a provider in the settings.",
+    ),
+    _request(
+        "languageModels/findingsPage",
+        wire.FindingsPageParams,
+        wire.PageResult,
+        "Returns what was found as a page for a webview; the page posts the messages `copy` and `again`.",
+    ),
+    _request(
+        "languageModels/recordNext",
+        wire.RecordNextParams,
+        None,
+        "Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; "
+        "languageModels/didRecord follows when it has ended.",
+    ),
+    _request(
+        "languageModels/inspect",
+        wire.InspectParams,
+        wire.InspectResult,
+        "Returns the page of the last answer, also of one that goes on, or of a recording, for a webview.",
+    ),
+    _request(
+        "languageModels/sharePreview",
+        wire.SharePreviewParams,
+        wire.SharePreviewResult,
+        "Says what a file to share will hold: without keys and texts, with everything that a fault depends on.",
+    ),
+    _request(
+        "languageModels/share",
+        wire.ShareParams,
+        wire.ShareResult,
+        "Returns that file.",
+    ),
+    _request(
+        "languageModels/joinHub",
+        wire.JoinHubParams,
+        wire.JoinHubResult,
+        "Gives a join code for a key at a hub; the result says why it gave none, and the request succeeds.",
+    ),
+    _request(
+        "languageModels/hubStanding",
+        wire.HubStandingParams,
+        wire.HubStandingResult,
+        "Asks the hub of a group what is left of the person's budgets; asks no server that is no hub.",
+    ),
+    _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
+    _notification(
+        "languageModels/forgetGroup",
+        Direction.TO_SIDECAR,
+        wire.ForgetGroupParams,
+        "Announces that a group is gone: its provider is closed once its running answers have ended.",
+    ),
+    _notification("exit", Direction.TO_SIDECAR, None, "Ends the process, with status 0 after shutdown, otherwise 1."),
+    _notification(
+        "$/cancelRequest",
+        Direction.TO_SIDECAR,
+        wire.CancelParams,
+        "Cancels a request: its response is RequestCancelled, sent at once, and no progress follows.",
+    ),
+    _notification(
+        "$/progress", Direction.TO_EXTENSION, wire.ProgressParams, "Carries the next parts of a running answer."
+    ),
+    _notification(
+        "languageModels/didChange",
+        Direction.TO_EXTENSION,
+        wire.ModelsDidChangeParams,
+        "Announces that a list of models may have changed; never sent because of languageModels/information itself.",
+    ),
+    _notification(
+        "languageModels/providerDidLoad",
+        Direction.TO_EXTENSION,
+        wire.ProviderDidLoadParams,
+        "Announces that a person's own provider was loaded, or could not be loaded.",
+    ),
+    _notification(
+        "languageModels/tokenCountsDidChange",
+        Direction.TO_EXTENSION,
+        wire.TokenCountsDidChangeParams,
+        "Announces that token counts of texts have noticeably changed for some models.",
+    ),
+    _notification(
+        "languageModels/didAnswer",
+        Direction.TO_EXTENSION,
+        wire.DidAnswerParams,
+        "Announces the usage of an answer that has ended.",
+    ),
+    _notification(
+        "languageModels/didRecord",
+        Direction.TO_EXTENSION,
+        wire.DidRecordParams,
+        "Announces that a recording that was asked for has ended, and where it is.",
+    ),
+    _notification(
+        "setLogLevel",
+        Direction.TO_SIDECAR,
+        wire.SetLogLevelParams,
+        "Says which messages the output channel shows: sent behind initialize, and when the level changes.",
+    ),
+    _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
+)
+
+METHODS: Mapping[str, Method] = {row.name: row for row in _ROWS}
+"""All methods by name."""
+
+
+# ---- validation ----
+# Checks JSON values against the TypedDicts of the wire; knows no method and makes no values.
+#
+# Does not check parts (the unions of TypedDicts): :mod:`partstream.vscode.methods` does, and skips unknown types.
+# Ignores fields that a shape does not have: a newer peer may send more.
+
+_NAMES = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    NoneType: "null",
+    list: "an array",
+    dict: "an object",
+}
+
+
+class InvalidParamsError(UnexpectedValueError, CallerError):
+    """The peer sent a value of the wrong shape; `where` is a place such as `params.messages[2].role`."""
+
+
+def check(value: object, shape: Any, where: str) -> None:
+    """Checks `value` and all values in it.
+
+    Raises:
+        InvalidParamsError: The first place with the wrong shape.
+    """
+    if is_typeddict(shape):
+        _check_object(value, shape, where)
+        return
+    origin = get_origin(shape)
+    if origin in {Union, UnionType}:
+        _check_union(value, get_args(shape), where)
+    elif origin is list:
+        _check_list(value, get_args(shape)[0], where)
+    elif origin is dict:
+        _expect(isinstance(value, dict), value, where, _NAMES[dict])
+    elif origin is Literal:
+        _expect(_is_one_of(value, get_args(shape)), value, where, " or ".join(map(repr, get_args(shape))))
+    elif shape is not Any:
+        _expect(_is_a(value, shape), value, where, _NAMES[shape])
+
+
+def _check_object(value: object, shape: Any, where: str) -> None:
+    if not isinstance(value, dict):
+        raise InvalidParamsError(where, _describe(value), _NAMES[dict])
+    for name, (hint, required) in _fields(shape).items():
+        if name in value:
+            check(value[name], hint, f"{where}.{name}")
+        elif required:
+            raise InvalidParamsError(f"{where}.{name}", "nothing", _expectation(hint))
+
+
+def _check_union(value: object, choices: tuple[Any, ...], where: str) -> None:
+    if value is None and NoneType in choices:
+        return
+    shapes = [choice for choice in choices if choice is not NoneType]
+    if len(shapes) == 1:
+        check(value, shapes[0], where)
+    elif not all(map(is_typeddict, shapes)):
+        _expect(any(_is_a(value, shape) for shape in shapes), value, where, " or ".join(_NAMES[s] for s in shapes))
+
+
+def _check_list(value: object, item: Any, where: str) -> None:
+    if not isinstance(value, list):
+        raise InvalidParamsError(where, _describe(value), _NAMES[list])
+    for index, entry in enumerate(value):
+        check(entry, item, f"{where}[{index}]")
+
+
+@cache
+def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
+    """The fields of a TypedDict: the shape of each, and whether it is required."""
+    fields = {}
+    for name, hint in get_type_hints(shape, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        fields[name] = (get_args(hint)[0] if optional else hint, not optional)
+    return fields
+
+
+def _is_a(value: object, kind: type) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
+
+
+def _is_one_of(value: object, choices: tuple[Any, ...]) -> bool:
+    return any(value == choice and type(value) is type(choice) for choice in choices)
+
+
+def _expect(fits: bool, value: object, where: str, expected: str) -> None:
+    if not fits:
+        raise InvalidParamsError(where, _describe(value), expected)
+
+
+def _expectation(shape: Any) -> str:
+    return _NAMES.get(get_origin(shape) or shape, "a value")
+
+
+def _describe(value: object) -> str:
+    # Shows only numbers and booleans: a string may be a key in the wrong field.
+    name = _NAMES.get(type(value), type(value).__name__)
+    return repr(value) if isinstance(value, int | float) else name
+
+
+# ---- conversion ----
+# Converts wire shapes to the library's values and back, with a row for each type of part.
+#
+# Knows no method, no process and no provider. A part of an unknown type is logged and skipped, except in a tool's
+# result, which keeps it as JSON: a newer VS Code may send types that this version does not know.
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """The conversion of one type of part, both ways.
+
+    Attributes:
+        tag: The `type` on the wire.
+        part: The library's class.
+        shape: The TypedDict on the wire.
+        decode: Makes a part of a checked wire value and its place.
+        encode: Makes the wire value of a part.
+        in_response: Whether a provider may report such parts.
+    """
+
+    tag: str
+    part: type[Any]
+    shape: type[Any]
+    decode: Callable[[Any, str], MessagePart]
+    encode: Callable[[Any], Mapping[str, Any]]
+    in_response: bool = True
+
+
+def _decode_bytes(value: str, where: str) -> bytes:
+    try:
+        return b64decode(value, validate=True)
+    except ValueError as error:
+        raise InvalidParamsError(where, f"invalid base64 ({error})", "base64") from error
+
+
+def _decode_tool_result(value: wire.ToolResultPart, where: str) -> ToolResultPart:
+    content = tuple(_decode_result(item, f"{where}.content[{index}]") for index, item in enumerate(value["content"]))
+    return unchecked_part(ToolResultPart, value["callId"], content, value.get("isError", False))
+
+
+def _decode_result(value: object, where: str) -> TextPart | DataPart:
+    """A part of a tool's result. The model waits for it: what is neither text nor data becomes JSON, and is logged."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in _RESULT_TAGS:
+        return cast("TextPart | DataPart", decode_part(value, where))
+    _logger.warning("%s: passed a part of a tool result as JSON, whose type is %.80r, not text or data", where, kind)
+    return TextPart(dumps(value).decode())
+
+
+def _encode_tool_result(part: ToolResultPart) -> wire.ToolResultPart:
+    content = cast("list[wire.TextPart | wire.DataPart]", [encode_part(item) for item in part.content])
+    return {"type": "tool_result", "callId": part.call_id, "content": content, "isError": part.is_error}
+
+
+PART_ROWS = (
+    PartRow(
+        "text",
+        TextPart,
+        wire.TextPart,
+        lambda value, _: TextPart(value["value"]),
+        lambda part: {"type": "text", "value": part.value},
+    ),
+    PartRow(
+        "thinking",
+        ThinkingPart,
+        wire.ThinkingPart,
+        lambda value, _: ThinkingPart(value["value"], value.get("id"), value.get("metadata")),
+        lambda part: {"type": "thinking", "value": thinking_text(part), "id": part.id, "metadata": part.metadata},
+    ),
+    PartRow(
+        "tool_call",
+        ToolCallPart,
+        wire.ToolCallPart,
+        lambda value, _: tool_call_part(value["callId"], value["name"], value["input"]),
+        lambda part: {"type": "tool_call", "callId": part.call_id, "name": part.name, "input": part.input},
+    ),
+    PartRow(
+        "data",
+        DataPart,
+        wire.DataPart,
+        lambda value, where: unchecked_part(DataPart, _decode_bytes(value["data"], f"{where}.data"), value["mimeType"]),
+        lambda part: {"type": "data", "mimeType": part.mime_type, "data": b64encode(part.data).decode("ascii")},
+    ),
+    PartRow(
+        "tool_result",
+        ToolResultPart,
+        wire.ToolResultPart,
+        _decode_tool_result,
+        _encode_tool_result,
+        in_response=False,
+    ),
+)
+"""The rows of all types of parts."""
+
+_ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
+_RESULT_TAGS = {row.tag for row in PART_ROWS if row.part in (TextPart, DataPart)}
+_ROW_BY_PART = {row.part: row for row in PART_ROWS}
+_RESPONSE_ROW_BY_PART = {row.part: row for row in PART_ROWS if row.in_response}
+
+
+def encode_part(part: MessagePart) -> Mapping[str, Any]:
+    """The wire value of a part."""
+    return row_of_class(_ROW_BY_PART, part).encode(part)
+
+
+def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:
+    """The wire value of a part that a provider reports.
+
+    Raises:
+        TypeError: `part` is not a part, or one that only messages may hold.
+    """
+    row = _RESPONSE_ROW_BY_PART.get(type(part)) or next(
+        (row for base in type(part).__mro__ if (row := _RESPONSE_ROW_BY_PART.get(base))), None
+    )
+    if row is None:
+        parts = ", ".join(part.__name__ for part in _RESPONSE_ROW_BY_PART)
+        raise TypeError(f"a provider reported a {type(part).__name__}, expected one of {parts}")
+    return row.encode(part)
+
+
+def decode_part(value: object, where: str) -> MessagePart | None:
+    """Makes a part of a wire value; logs an unknown type and returns None for it.
+
+    Raises:
+        InvalidParamsError: `value` is not a part, or its fields have the wrong shape.
+    """
+    kind = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(kind, str):
+        raise InvalidParamsError(where, type(value).__name__, "an object with a `type`")
+    row = _ROW_BY_TAG.get(kind)
+    if row is None:
+        _logger.warning("%s: skipped a part of the unknown type %r", where, kind[:80])
+        return None
+    check(value, row.shape, where)
+    return row.decode(value, where)
+
+
+def decode_parts(values: Iterable[object], where: str) -> tuple[MessagePart, ...]:
+    """Makes the parts of an array, without those of unknown types."""
+    decoded = (decode_part(value, f"{where}[{index}]") for index, value in enumerate(values))
+    return tuple(part for part in decoded if part is not None)
+
+
+def decode_message(value: wire.RequestMessage, where: str) -> ChatMessage:
+    """Makes a message of a wire value that was checked against its shape."""
+    content = decode_parts(value["content"], f"{where}.content")
+    return ChatMessage(Role(value["role"]), content, value.get("name") or None)
+
+
+def decode_options(value: wire.RequestOptions) -> RequestOptions:
+    """Makes the options of a wire value that was checked against its shape."""
+    return RequestOptions(
+        tools=tuple(
+            Tool(tool["name"], tool["description"], tool.get("inputSchema")) for tool in value.get("tools", ())
+        ),
+        tool_mode=ToolMode(value.get("toolMode", ToolMode.AUTO)),
+        model_options=value.get("modelOptions", {}),
+        model_configuration=value.get("modelConfiguration", {}),
+        request_initiator=value.get("requestInitiator"),
+    )
+
+
+def encode_finish(finish: Finish | None) -> wire.ResponseResult:
+    """The wire value of an answer's end: only the facts that the provider reported, and those of the right type."""
+    result: wire.ResponseResult = {}
+    if finish is None:
+        return result
+    if isinstance(finish.reason, FinishReason):
+        result["finishReason"] = finish.reason.unified.value
+        if isinstance(finish.reason.raw, str):
+            result["providerFinishReason"] = finish.reason.raw
+    if isinstance(finish.response_id, str):
+        result["responseId"] = finish.response_id
+    if isinstance(finish.model, str):
+        result["model"] = finish.model
+    return result
+
+
+def encode_information(information: LanguageModelChatInformation) -> wire.LanguageModelChatInformation:
+    """The wire value of a model, under its own id.
+
+    Raises:
+        TypeError: A field has another type than VS Code takes, or holds a value that JSON cannot represent; the message
+            names the model and the field. One such model would keep VS Code from reading all models.
+    """
+    capabilities = information.capabilities
+    where = f"model {information.id!r:.100}"
+    shown: wire.LanguageModelChatInformation = {
+        "id": information.id,
+        "name": information.name,
+        "family": information.family,
+        "version": information.version,
+        "maxInputTokens": _limit(information.max_input_tokens),
+        "maxOutputTokens": _limit(information.max_output_tokens),
+        "tooltip": information.tooltip,
+        "detail": information.detail,
+        "capabilities": {"imageInput": capabilities.image_input, "toolCalling": capabilities.tool_calling},
+        "extra": dict(information.extra),
+    }
+    try:
+        check(shown, wire.LanguageModelChatInformation, where)
+    except InvalidParamsError as error:
+        raise TypeError(str(error)) from error
+    try:
+        written = dumps(shown)
+    except TypeError as error:
+        raise TypeError(_unwritable(shown, where) or f"{where}: {error}") from error
+    # From Python 3.14 on, JSON is written as deep as the stack of C reaches; before, far less was too deep.
+    if may_nest_deeply(written) and (said := _unwritable(shown, where)):
+        raise TypeError(said)
+    model: wire.LanguageModelChatInformation = loads(written)
+    return model
+
+
+def _unwritable(shown: object, where: str) -> str | None:
+    from partstream.codec.json_codec import find_non_json  # noqa: PLC0415 - not before the first answer
+
+    return find_non_json(shown, where)
+
+
+def _limit(value: object) -> Any:
+    """A limit of tokens, at most a billion: a provider without a limit may name any. What is none stays as it is."""
+    if type(value) is int:
+        return min(value, MOST_TOKENS)
+    known = as_count(value)
+    return value if known is None else known
+
+
+# ---- announcements ----
+# The events that the sidecar announces to the extension on its own; may be announced on any thread.
+
+
+class Announcements:
+    """Sends the notifications. `group` is a group's id; None means the user's own providers.
+
+    Args:
+        loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.
+        outbox: The queue.
+        redactor: Removes secrets.
+    """
+
+    def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: GroupSecrets) -> None:
+        self._loop = loop
+        self._outbox = outbox
+        self._redactor = redactor
+        self._scheduled: set[bytes] = set()
+
+    def models_did_change(self, group: str | None) -> None:
+        """Sends `languageModels/didChange`."""
+        params: wire.ModelsDidChangeParams = {"group": group}
+        self._post_once("languageModels/didChange", params)
+
+    def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
+        """Sends `languageModels/providerDidLoad`, without secrets: the message of an error may quote anything."""
+        self._post("languageModels/providerDidLoad", self._redactor.redact_values(params))
+
+    def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
+        """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""
+        params: wire.TokenCountsDidChangeParams = {"group": group, "models": list(models)}
+        if models:
+            self._post_once("languageModels/tokenCountsDidChange", params)
+
+    def waits(self, progress_token: RequestId, reason: str, seconds: float) -> None:
+        """Sends a `$/progress` without parts: why the answer does not begin yet."""
+        wait: wire.AnswerWait = {"reason": self._redactor.redact(reason), "seconds": seconds}
+        params: wire.ProgressParams = {"token": progress_token, "value": {"parts": [], "wait": wait}}
+        self._post("$/progress", params)
+
+    def did_answer(self, params: wire.DidAnswerParams) -> None:
+        """Sends `languageModels/didAnswer`."""
+        self._post("languageModels/didAnswer", params)
+
+    def did_record(self, params: wire.DidRecordParams) -> None:
+        """Sends `languageModels/didRecord`."""
+        self._post("languageModels/didRecord", params)
+
+    def _post(self, method: str, params: Any) -> None:
+        self._loop.call_soon_threadsafe(self._outbox.post, encode_notification(method, params))
+
+    def _post_once(self, method: str, params: Any) -> None:
+        """Sends a notification that says no more when it is sent twice: once in a turn of the event loop."""
+        frame = encode_notification(method, params)
+        if frame in self._scheduled:
+            return
+        self._scheduled.add(frame)
+        self._loop.call_soon_threadsafe(self._post_scheduled, frame)
+
+    def _post_scheduled(self, frame: bytes) -> None:
+        self._scheduled.discard(frame)
+        self._outbox.post(frame)
