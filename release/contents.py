@@ -36,7 +36,7 @@ _OF_PAGES: Final = frozenset({".md", ".webp"})
 _LIBRARIES: Final = "extension/bundled/libs/"
 _PACKAGES: Final = frozenset({"partstream", *(name.replace("-", "_") for name in BUNDLED)})
 
-_SIDECAR: Final = "partstream.hosts.vscode.__main__"
+_SIDECAR: Final = "partstream.vscode.__main__"
 _OF_THE_PERSON: Final[Mapping[str, str]] = {
     "agent_framework": "a framework of agents",
     "agents": "a framework of agents",
