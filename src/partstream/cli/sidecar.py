@@ -17,7 +17,7 @@ def command() -> None:
 
     The extension starts `python -m partstream.vscode.rpc_types`, which does the same and imports less.
     """
-    from partstream.hosts.vscode.process import run  # noqa: PLC0415 - only this command needs it
+    from partstream.vscode.process import run  # noqa: PLC0415 - only this command needs it
 
     if sys.stdin.isatty():
         click.echo("This waits for the VS Code extension on its standard input; Ctrl-C ends it.", err=True)

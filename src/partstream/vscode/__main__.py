@@ -2,6 +2,6 @@
 
 import sys
 
-from partstream.hosts.vscode.process import run
+from partstream.vscode.process import run
 
 sys.exit(run())

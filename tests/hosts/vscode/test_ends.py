@@ -68,7 +68,7 @@ def test_a_provider_that_is_loaded_again_says_that_its_counts_may_be_others(writ
 
 def test_a_provider_that_blocks_the_process_does_not_outlive_the_window(write, tmp_path):
     blocks = tmp_path / "blocks"
-    code = "import partstream.hosts.vscode.process as p; p.GONE_SECONDS = 0.2; raise SystemExit(p.run())"
+    code = "import partstream.vscode.process as p; p.GONE_SECONDS = 0.2; raise SystemExit(p.run())"
     sidecar = Sidecar(sys.executable, "-c", code)
     try:
         sidecar.initialize(write(BLOCKED.format(blocks=str(blocks))))

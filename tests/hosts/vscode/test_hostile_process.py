@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.hosts.vscode.stall_watch import StallWatch
 from partstream.vscode.methods import Announcements
+from partstream.vscode.process import ChannelHandler, StallWatch
 from partstream.vscode.rpc import Connection, Outbox
 
 from .in_process import run, serving

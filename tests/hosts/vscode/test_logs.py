@@ -4,8 +4,8 @@ import asyncio
 import logging
 from typing import Any
 
-from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import GroupSecrets
+from partstream.vscode.process import ChannelHandler
 from partstream.vscode.rpc import Connection, Notification, Outbox
 
 from .in_process import run
