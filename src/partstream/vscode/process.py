@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from partstream.codec.text import visible_record
 from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.hosts.vscode.session import Session
 from partstream.runtime.progress import outermost_foreign_line
 from partstream.upstream.context import TRACE, LevelFilter, LogLevel
 from partstream.vscode.rpc import Outbox, Reader, Writer, claim_standard_streams, encode_notification
+from partstream.vscode.session import Session
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

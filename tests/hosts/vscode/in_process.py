@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.codec.json_codec import is_json
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.hosts.vscode.session import Session
 from partstream.vscode.rpc import Connection, Notification, Outbox, Response
+from partstream.vscode.session import Session
 
 from .sidecar import PATIENCE, as_message, frame, initialization
 

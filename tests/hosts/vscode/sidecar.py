@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.hosts.vscode.redaction import GroupSecrets
-from partstream.hosts.vscode.session import Session
 from partstream.lm.parts import USAGE_MIME_TYPE
 from partstream.vscode.methods import PROTOCOL_VERSION
 from partstream.vscode.process import ChannelHandler, _route_logs
 from partstream.vscode.rpc import Connection, Notification, Outbox, Response, encode_frame
+from partstream.vscode.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

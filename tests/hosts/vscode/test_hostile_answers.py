@@ -104,7 +104,7 @@ def test_each_request_to_hostile_providers_is_answered_once_and_the_others_go_on
     async def main() -> None:
         async with serving(path) as peer:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("partstream.hosts.vscode.session.GRACE_SECONDS", 0.01)
+                patch.setattr("partstream.vscode.session.GRACE_SECONDS", 0.01)
                 await _all(peer, [(name, cancel or name == "stubborn") for name, cancel in steps])
                 last = peer.respond("own/whole")
                 assert (await peer.reply(last)).error is None

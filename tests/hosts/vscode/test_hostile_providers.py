@@ -204,7 +204,7 @@ def test_a_count_that_raises_anything_is_estimated_and_an_answer_whose_parts_are
 def test_a_request_that_is_cancelled_is_answered_once_whatever_its_provider_raises_then(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("partstream.hosts.vscode.session.GRACE_SECONDS", 0.01)
+    monkeypatch.setattr("partstream.vscode.session.GRACE_SECONDS", 0.01)
 
     async def main():
         async with serving(*_sources(write, WHEN_CANCELLED), write(GOOD, "good.py")) as peer:
@@ -451,7 +451,7 @@ def test_a_module_that_was_replaced_is_freed_without_pythons_own_collections(
 
 
 def test_parts_that_a_thread_reports_come_at_once(write: Write, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.hosts.vscode.session.GRACE_SECONDS", 0.01)
+    monkeypatch.setattr("partstream.vscode.session.GRACE_SECONDS", 0.01)
     path = write("""
         class Own(Base):
             async def provide_language_model_chat_response(self, model, messages, options, progress, token):
