@@ -19,12 +19,12 @@ from partstream.errors import CallerError
 from partstream.hosts.vscode.failures import ProviderFailedError, error_data
 from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
-from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
+from partstream.vscode.host import ProviderHost
 from partstream.vscode.methods import (
     METHODS,
     PROTOCOL_VERSION,

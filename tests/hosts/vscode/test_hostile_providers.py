@@ -403,7 +403,7 @@ def test_a_list_without_end_is_refused(write: Write, monkeypatch: pytest.MonkeyP
 
 
 def test_imports_that_never_end_hold_up_no_other_import(write: Write, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.hosts.vscode.host.LIST_SECONDS", 0.5)
+    monkeypatch.setattr("partstream.vscode.host.LIST_SECONDS", 0.5)
     monkeypatch.setattr(asyncio, "stop_waiting", False, raising=False)
     body = "import time\nwhile not asyncio.stop_waiting:\n    time.sleep(0.01)\n"
     sources = [write(body, f"never{at}.py") for at in range(40)]  # more than the event loop's own threads

@@ -7,6 +7,7 @@ same whatever the other providers offer. A group has one provider, whose ids do 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from dataclasses import dataclass, replace
@@ -22,7 +23,6 @@ from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import NO_CONFIGURATION, HostedProvider
 from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
-from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
 from partstream.runtime.answer_files import KeptFiles
@@ -50,7 +50,36 @@ if TYPE_CHECKING:
     from partstream.vscode.methods import Announcements
     from partstream.vscode.pages.document import ContentPolicy
 
-__all__ = ["LIST_SECONDS", "ProviderHost"]
+
+# ---- replaced modules ----
+# Frees the modules of provider files that were replaced by an edit.
+
+COLLECT_SECONDS: Final = 0.1
+"""The seconds after a load in which further loads need no collection of their own."""
+
+
+class ReplacedModules:
+    """Collects replaced modules soon after they were replaced, once for all that are replaced at about the same time.
+
+    A module and its functions refer to each other, so only the collector of cycles frees them. It counts objects and
+    not bytes, and by itself would let dozens of large modules pile up.
+    """
+
+    def __init__(self) -> None:
+        self._is_scheduled = False
+
+    def collect_soon(self) -> None:
+        """Schedules a collection, which takes about 20 milliseconds."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._collect)
+
+    def _collect(self) -> None:
+        self._is_scheduled = False
+        gc.collect()
+
+
+# ---- host ----
 
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
