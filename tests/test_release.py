@@ -350,7 +350,7 @@ def test_the_sidecar_answers_every_method_with_what_is_packed_and_nothing_else(l
     ("removed", "said"),
     [
         ("partstream", r"ended with code 1 and did not answer initialize: .*No module named 'partstream'"),
-        ("partstream/hosts/vscode/usage_report.py", "did not answer initialize: .*usage_report"),
+        ("partstream/vscode/hosted.py", "did not answer initialize: .*usage_report"),
         ("partstream/vscode/pages/usage.py", "failed: ModuleNotFoundError: .*usage_page"),
         ("httpx2", "failed: ModuleNotFoundError: No module named 'httpx2'"),
     ],

@@ -17,17 +17,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.hosts.vscode.answer_ends import AnswerEnds
-from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
-from partstream.hosts.vscode.hosted import NO_CONFIGURATION, HostedProvider
 from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.hosts.vscode.usage_report import answer_usage, conversation_of, is_copilots_own
 from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
+from partstream.vscode.hosted import (
+    NO_CONFIGURATION,
+    AnswerEnds,
+    HostedProvider,
+    answer_usage,
+    conversation_of,
+    count_all,
+    counting_of,
+    estimate,
+    is_copilots_own,
+)
 from partstream.vscode.methods import (
     InvalidParamsError,
     decode_message,
@@ -39,7 +46,6 @@ from partstream.vscode.methods import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.hosted import Generation
     from partstream.vscode.methods import Announcements
     from partstream.vscode.pages.document import ContentPolicy
 

@@ -3,9 +3,9 @@
 import pytest
 
 from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.lm.outputs import Finish, Outcome
 from partstream.vscode import rpc_types as wire
+from partstream.vscode.hosted import answer_end
 from partstream.vscode.methods import check
 
 BUSY = UpstreamFailureError("busy", provider_code="overloaded")

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.lm.contract import RULES, CodePlace, Level, Violation
+from partstream.vscode.hosted import BrokenRules
 
 PLACE = CodePlace("own.py", 3)
 

@@ -297,7 +297,7 @@ def test_a_count_that_is_no_number_of_tokens_is_estimated(write: Write):
 
 
 def test_a_count_that_never_ends_is_estimated(write: Write, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.hosts.vscode.counting.COUNT_SECONDS", 0.02)
+    monkeypatch.setattr("partstream.vscode.hosted.COUNT_SECONDS", 0.02)
     body = """
         class Own(Base):
             async def provide_token_count(self, model, text, token):
@@ -382,7 +382,7 @@ def test_a_model_that_cannot_be_shown_is_left_out_and_named_and_its_neighbours_a
 
 
 def test_a_list_without_end_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.hosts.vscode.hosted.MOST_MODELS", 100)
+    monkeypatch.setattr("partstream.vscode.hosted.MOST_MODELS", 100)
     path = write("""
         from dataclasses import replace
         from itertools import count

@@ -13,9 +13,9 @@ from partstream import (
     ToolCallPart,
 )
 from partstream.codec.json_codec import loads
-from partstream.hosts.vscode.usage_report import UsageWatch, answer_usage, conversation_of, counted_usage
 from partstream.lm.parts import COST_KEY, EDITS_KEY, Usage, usage_part
 from partstream.tokens import CountSource, MessageCounter, TokenCount
+from partstream.vscode.hosted import UsageWatch, answer_usage, conversation_of, counted_usage
 
 MODEL = LanguageModelChatInformation("m", "Model", "f", "1", 1000, 100)
 

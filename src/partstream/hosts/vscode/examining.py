@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
     from partstream.hosts.vscode.gateway import GatewaySurroundings
-    from partstream.hosts.vscode.hosted import HostedProvider
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.hosted import HostedProvider
 
 __all__ = ["EXAMINATION_SECONDS", "IN_THE_EDITOR", "examine_hosted", "examine_server", "result_of"]
 

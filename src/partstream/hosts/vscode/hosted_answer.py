@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.hosts.vscode.answer_ends import answer_end
-from partstream.hosts.vscode.counting import count_all
 from partstream.hosts.vscode.failures import is_providers_own
 from partstream.hosts.vscode.shown_files import ShownFiles
-from partstream.hosts.vscode.usage_report import UsageWatch, counted_usage
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, usage_part
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import run_to_the_last_report
+from partstream.vscode.hosted import UsageWatch, answer_end, count_all, counted_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from partstream.hosts.vscode.hosted import Generation, HostedProvider
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.answer_files import KeptFiles
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.hosted import Generation, HostedProvider
 
 __all__ = ["HostedAnswer"]
 

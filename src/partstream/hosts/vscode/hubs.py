@@ -13,10 +13,10 @@ from partstream.settings.row import hidden_url
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode.gateway import GatewaySurroundings
-    from partstream.hosts.vscode.hosted import HostedProvider
     from partstream.hub.client import HubStanding
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.hosted import HostedProvider
 
 __all__ = ["hub_of", "join_hub", "standing_of"]
 

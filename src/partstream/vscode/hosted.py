@@ -1,0 +1,765 @@
+"""One provider that the sidecar hosts: loaded when first needed, and loaded again when its source changes.
+
+After a broken edit, the version before keeps working. Knows no wire and no connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, sequence_of
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.conversation.turns import short_digest
+from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
+from partstream.hosts.vscode.failures import (
+    ProviderFailedError,
+    ProviderLoadError,
+    is_providers_own,
+    load_problem,
+    reason,
+    says_all,
+    upstream_facts,
+)
+from partstream.hosts.vscode.threads import run_in_thread
+from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
+from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
+from partstream.runtime.progress import KeptAnswer, logged_error, said_by
+from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
+from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
+from partstream.vscode.methods import encode_finish
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence, Sized
+    from pathlib import Path
+
+    from partstream.lm.cancellation import CancellationToken, Disposable
+    from partstream.lm.contract import Violation
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import DrainingProgress, LanguageModelChatProvider
+    from partstream.runtime.provider_files import ProviderLoader, Stamp
+    from partstream.vscode import rpc_types as wire
+
+
+# ---- broken rules ----
+# Counts the rules of the contract that a hosted provider breaks, and logs each rule the first time.
+
+# By the value of a level: the contract itself is not loaded before the first answer.
+_LOG_LEVELS = {"MUST": logging.WARNING, "SHOULD": logging.INFO}
+
+
+@dataclass(slots=True)
+class _Broken:
+    first: Violation
+    count: int = 0
+
+
+class BrokenRules:
+    """The rules that one version of a provider has broken so far, in all its answers.
+
+    Args:
+        provider: The provider's name in the log.
+    """
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._broken: dict[str, _Broken] = {}
+
+    def note(self, violation: Violation) -> None:
+        """Counts a violation; logs it if it is the first one of its rule."""
+        known = self._broken.get(violation.rule.id)
+        if known is None:
+            known = self._broken[violation.rule.id] = _Broken(violation)
+            self._log(violation)
+        known.count += 1
+
+    def result(self) -> list[wire.BrokenRule]:
+        """All broken rules, in the order of their first violations; without the content of parts."""
+        return [
+            {
+                "provider": self._provider,
+                "rule": broken.first.rule.id,
+                "level": broken.first.rule.level.value,
+                "sentence": broken.first.rule.text,
+                "count": broken.count,
+                "place": None if broken.first.place is None else str(broken.first.place),
+            }
+            for broken in self._broken.values()
+        ]
+
+    def _log(self, violation: Violation) -> None:
+        level = violation.rule.level.value
+        is_dropped = level == "MUST" and violation.index is not None
+        _logger.log(
+            _LOG_LEVELS[level],
+            "the provider %s broke the rule %s%s This rule is logged only once; the debug information counts it.",
+            self._provider,
+            violation,
+            " The part was dropped." if is_dropped else "",
+        )
+
+
+# ---- hosted ----
+
+MOST_MODELS: Final = 10_000
+"""The most models of a provider; the largest servers list about a thousand."""
+
+_CONFIGURATION: Final = "configuration"
+"""The parameter of the method that lists models, for those that want what their group says."""
+NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
+"""What a provider gets that no group and no key of the settings configures."""
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+class Generation:
+    """The provider from one load of the source, and the models that it last listed.
+
+    Attributes:
+        provider: The provider.
+        models: The provider's models by their own ids; empty until it was first asked.
+        broken_rules: The rules of the contract that the provider has broken.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        provider: LanguageModelChatProvider,
+        on_did_change: Callable[[], None],
+        on_did_correct: Callable[[list[str]], None],
+    ) -> None:
+        self.provider = provider
+        self.models: Mapping[str, LanguageModelChatInformation] = {}
+        self.broken_rules = BrokenRules(name)
+        self._running = 0
+        self._retired = False
+        event = provider.on_did_change_language_model_chat_information
+        self._subscriptions: list[Disposable] = [event(lambda _: on_did_change())] if event is not None else []
+        if isinstance(provider, CorrectsTokenCounts):
+            corrected = provider.on_did_correct_token_counts
+            self._subscriptions.append(corrected(lambda family: on_did_correct(self._ids_of(family))))
+
+    def begin(self) -> None:
+        """Counts a request that starts."""
+        self._running += 1
+
+    def end(self) -> None:
+        """Counts a request that has ended."""
+        self._running -= 1
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the generation was replaced and its last request has ended."""
+        return self._retired and self._running == 0
+
+    def retire(self) -> None:
+        """Records that another generation has replaced this one."""
+        self._retired = True
+        for subscription in self._subscriptions:
+            subscription.dispose()
+
+    async def aclose(self) -> None:
+        """Closes the provider if it can be closed (`aclose`)."""
+        aclose = getattr(self.provider, "aclose", None)
+        if inspect.iscoroutinefunction(aclose):
+            await aclose()
+
+    def _ids_of(self, family: str) -> list[str]:
+        return [model.id for model in self.models.values() if model.family == family]
+
+
+class _ListLog:
+    """Remembers what the log said last of a provider's list, so that it says nothing twice in a row."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+
+    def is_news(self, sentence: str) -> bool:
+        """Whether this differs from the last one."""
+        before, self._last = self._last, sentence
+        return before != sentence
+
+
+class HostedProvider:
+    """One provider of the configuration or of a group.
+
+    Attributes:
+        name: The provider's name in logs and errors.
+        configuration: The keys and values of the group; for a provider of the settings the key alone, if it has one.
+
+    Args:
+        name: The provider's name in logs and errors.
+        loader: Makes the provider.
+        on_did_change: Called when the list of models may have changed, but not while the models are being listed.
+        on_did_correct: Called with the ids of models whose counts of texts have changed.
+        on_did_load: Called after each load, with the problem if the source could not be loaded.
+        configuration: The keys and values of the group, for a provider whose list depends on them.
+        source: The source of the person's own provider, as the settings or the group name it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        loader: ProviderLoader,
+        on_did_change: Callable[[], None],
+        on_did_correct: Callable[[list[str]], None] = lambda ids: None,
+        on_did_load: Callable[[wire.LoadProblem | None], None] = lambda problem: None,
+        configuration: Mapping[str, Any] = NO_CONFIGURATION,
+        source: str = "",
+    ) -> None:
+        self.name = name
+        self._source = source
+        self._loader = loader
+        self._on_did_load = on_did_load
+        self.configuration = configuration
+        self._list_log = _ListLog()
+        self._on_did_change = on_did_change
+        self._on_did_correct = on_did_correct
+        self._loading: asyncio.Task[None] | None = None
+        self._listing = 0
+        self._generation: Generation | None = None
+        self._stamp: Stamp = None
+        self._failure: ProviderFailedError | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def failure(self) -> ProviderFailedError | None:
+        """The error of loading the current source, or None."""
+        return self._failure
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the person's own code."""
+        return self._loader.is_own
+
+    @property
+    def file(self) -> Path | None:
+        """The person's own file that holds the provider, or None."""
+        return self._loader.file
+
+    @property
+    def loaded(self) -> Generation | None:
+        """The generation that was loaded last, or None."""
+        return self._generation
+
+    async def list_models(self, silent: bool, token: CancellationToken) -> Sequence[LanguageModelChatInformation]:
+        """Asks the provider for its models.
+
+        Raises:
+            ProviderFailedError: The provider could not be loaded, or raised.
+        """
+        self._listing += 1
+        try:
+            generation = await self.current(retry=not silent)
+            return await self._list(generation, silent, token)
+        finally:
+            self._listing -= 1
+
+    async def find_model(
+        self, model_id: str, token: CancellationToken
+    ) -> tuple[Generation, LanguageModelChatInformation]:
+        """The model and the generation that has it. A generation that does not know the model is asked for its list.
+
+        Raises:
+            ProviderFailedError: The provider could not be loaded, raised, or does not have the model.
+        """
+        generation = await self.current()
+        if model_id not in generation.models:
+            await self._list(generation, True, token)
+        model = generation.models.get(model_id)
+        if model is None:
+            raise self.failed(UnknownModelError(model_id, tuple(generation.models)), "got a request for another model")
+        return generation, model
+
+    async def current(self, *, retry: bool = False) -> Generation:
+        """The generation of the current source, or the one before if the current source is broken.
+
+        Args:
+            retry: Whether to load an unchanged source again that failed before: the things that it needs may exist
+                now.
+
+        Raises:
+            ProviderFailedError: No version of the source has been loaded so far.
+        """
+        if self._loading is None and self._must_load(retry):
+            self._loading = asyncio.create_task(self._load())
+        if self._loading is not None:
+            # Shielded: a caller that stops waiting must not stop the load that others wait for.
+            await asyncio.shield(self._loading)
+        if self._generation is None:
+            assert self._failure is not None  # noqa: S101 - for the type checker: one of the two is there
+            raise self._failure.with_traceback(None)  # else it would collect the frames of all who met it
+        return self._generation
+
+    @asynccontextmanager
+    async def using(self, generation: Generation) -> AsyncIterator[None]:
+        """Keeps a generation open while a request runs on it, even if the generation is replaced meanwhile."""
+        generation.begin()
+        try:
+            yield
+        finally:
+            generation.end()
+            self._close_if_finished(generation)
+
+    def failed(self, error: BaseException, what: str) -> ProviderFailedError:
+        """Logs an error with this provider's name, and returns it as a ProviderFailedError."""
+        self._log_failure(error, what)
+        return self._as_failure(error)
+
+    def _log_failure(self, error: BaseException, what: str) -> None:
+        traceback = None if says_all(error) else logged_error(error)
+        said = with_facts(said_by(error), error) if traceback is None else said_by(error)
+        _logger.error("the provider %s %s: %s", self.name, what, said, exc_info=traceback)
+
+    def _as_failure(
+        self, error: BaseException, kind: type[ProviderFailedError] = ProviderFailedError
+    ) -> ProviderFailedError:
+        need: wire.KeyNeed | None = None
+        if isinstance(error, KeyNeededError):
+            need = {"source": self._source, "hadKey": bool(self.configuration.get("apiKey"))}
+        failure = kind(self.name, error, need)
+        failure.__cause__ = error
+        return failure
+
+    async def aclose(self) -> None:
+        """Closes the provider; the next use loads it again."""
+        generation, self._generation = self._generation, None
+        if generation is not None:
+            self._retire(generation)
+        await asyncio.gather(*self._closing)
+
+    def _retire(self, generation: Generation) -> None:
+        try:
+            generation.retire()
+        except BaseException as error:
+            self.failed(error, "failed to end the subscriptions to its events")
+        self._close_if_finished(generation)
+
+    def _close_if_finished(self, generation: Generation) -> None:
+        """Closes a replaced generation once no request runs on it; nobody waits for it but the end of the process."""
+        if generation.is_finished:
+            task = asyncio.create_task(self._close(generation))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _close(self, generation: Generation) -> None:
+        try:
+            await generation.aclose()
+        except BaseException as error:
+            if not is_providers_own(error):
+                raise
+            self.failed(error, "failed to close")
+
+    def _must_load(self, retry: bool) -> bool:
+        untried = self._generation is None and self._failure is None
+        return untried or self._loader.stamp() != self._stamp or (retry and self._failure is not None)
+
+    async def _load(self) -> None:
+        old = self._generation
+        # Taken before the load: the next request notices an edit during the load.
+        self._stamp = self._loader.stamp()
+        try:
+            # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
+            provider = await run_in_thread(self._loader.load, f"partstream-load-{self.name}")
+            self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
+        except BaseException as error:
+            # A script that ends with `sys.exit(main())` must not end the other providers.
+            if not is_providers_own(error):
+                raise
+            self._load_failed(error)
+            return
+        finally:
+            self._loading = None
+        had_failed, self._failure = self._failure is not None, None
+        if self._stamp is None:
+            self._stamp = self._loader.stamp()  # a module's file is known only after the load
+        self._on_did_load(None)
+        if old is not None or had_failed:
+            _logger.info("the provider %s was loaded again: its source changed", self.name)
+            self._changed()
+        if old is not None:
+            self._on_did_correct([*old.models])  # the new code may count differently
+            self._retire(old)
+
+    def _load_failed(self, error: BaseException) -> None:
+        keeps_old = self._generation is not None
+        consequence = "the version before is still used" if keeps_old else "it is left out"
+        problem = load_problem(error, self._loader.file, keeps_old=keeps_old)
+        where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
+        self._log_failure(error, f"could not be loaded ({where}{consequence})")
+        self._failure = self._as_failure(error, ProviderLoadError)
+        self._on_did_load(problem)
+
+    async def _list(
+        self, generation: Generation, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        self._listing += 1
+        try:
+            list_models: Any = generation.provider.provide_language_model_chat_information
+            takes_it = _CONFIGURATION in inspect.signature(list_models).parameters
+            given_beside = {_CONFIGURATION: self.configuration} if takes_it else {}
+            listed: Any = await list_models(silent, token, **given_beside)
+            given = islice(listed, MOST_MODELS + 1) if isinstance(listed, Iterable) else listed
+            what = "a LanguageModelChatInformation"
+            models = sequence_of("the list of models", given, LanguageModelChatInformation, what)
+            if len(models) > MOST_MODELS:
+                raise CallerError(f"got more than {MOST_MODELS:,} models from {self.name}")  # noqa: TRY301
+            generation.models = {model.id: model for model in models}
+        except BaseException as error:
+            if not is_providers_own(error):
+                raise
+            if self._list_log.is_news(reason(error)):
+                self._log_failure(error, "could not list its models")
+            raise self._as_failure(error) from error
+        finally:
+            self._listing -= 1
+        found = _count(generation.models)
+        if self._list_log.is_news(found):
+            _logger.info("%s of %s %s", found, self.name, self._loader.place)
+        return tuple(generation.models.values())
+
+    def _changed(self) -> None:
+        if not self._listing:
+            self._on_did_change()
+
+
+def _count(models: Sized) -> str:
+    return "1 model" if len(models) == 1 else f"{len(models)} models"
+
+
+# ---- usage report ----
+# Gives every answer a usage, with the provider's numbers or with counts made here; knows no connection.
+#
+# Without a usage, Copilot's context widget shows zeros, and its compaction of long conversations has no numbers
+# (`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`).
+
+_COPILOT: Final = "github.copilot-chat"
+
+_MOST_EDITS: Final = 20
+_MOST_EDIT: Final = 500
+"""The most cuts of an answer that are kept, and the most characters of each."""
+
+
+class UsageWatch:
+    """A progress that hands on everything and notices a usage part.
+
+    Attributes:
+        usage: The content of the last usage part, or None.
+    """
+
+    __slots__ = ("_kept", "_progress", "usage")
+
+    def __init__(self, progress: DrainingProgress) -> None:
+        self._progress = progress
+        self.usage: dict[str, Any] | None = None
+        self._kept = KeptAnswer()
+
+    def report(self, part: ResponsePart) -> None:
+        """Hands on a part."""
+        self._progress.report(part)
+        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+            self.usage = _usage(part) or self.usage
+        else:
+            self._kept.keep(part)
+
+    def answer(self) -> ChatMessage:
+        """The answer so far, as the message in the next request; only the beginning of a long answer."""
+        return self._kept.message()
+
+    @property
+    def length(self) -> float:
+        """The ratio of the whole answer's text length to that of :meth:`answer`; 1 except for a long answer."""
+        return self._kept.length
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Hands on why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
+
+
+def counted_usage(
+    messages: Sequence[TokenCount],
+    answer: TokenCount,
+    length: float,
+    model: LanguageModelChatInformation,
+    options: RequestOptions,
+) -> dict[str, Any]:
+    """The usage of an answer whose provider reported none; its source is `estimated`.
+
+    Args:
+        messages: The tokens of each message of the prompt.
+        answer: The tokens of the answer, or of its beginning. VS Code takes all three numbers or none.
+        length: The ratio of the answer's length to that of the counted beginning.
+        model: The model, whose family determines how tools count.
+        options: The options of the request, with its tools.
+    """
+    around = MessageCounter(model.family).count_request((), options.tools)
+    prompt, completion = sum(messages, around).tokens, round(answer.tokens * length)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        SOURCE_KEY: CountSource.ESTIMATED.value,
+    }
+
+
+def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> wire.AnswerUsage | None:
+    """The usage of an answer that ended now; None if `usage` lacks the input or the output."""
+    prompt, completion = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+    if prompt is None or completion is None:
+        return None
+    details, edits = usage.get("prompt_tokens_details"), usage.get(EDITS_KEY)
+    return {
+        "model": model.name,
+        "endedAt": now,
+        "inputTokens": prompt,
+        "outputTokens": completion,
+        "cachedTokens": as_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        "cost": as_amount(usage.get(COST_KEY), MOST_DOLLARS),
+        "source": "estimated" if usage.get(SOURCE_KEY) == CountSource.ESTIMATED else "reported",
+        "maxInputTokens": model.max_input_tokens,
+        "edits": [edit[:_MOST_EDIT] for edit in edits[:_MOST_EDITS] if isinstance(edit, str)]
+        if isinstance(edits, list)
+        else [],
+    }
+
+
+def conversation_of(options: RequestOptions) -> str | None:
+    """The digest of a request's conversation; None for Copilot's own requests, such as the one for a title.
+
+    Copilot names the conversation only in requests of the chat (observed in Copilot 0.67). All requests of another
+    extension form one conversation.
+    """
+    named = _conversation_id(options)
+    if named is not None:
+        return short_digest(named)
+    initiator = options.request_initiator
+    return None if not initiator or initiator.lower() == _COPILOT else short_digest(f"initiator {initiator}")
+
+
+def is_copilots_own(options: RequestOptions) -> bool:
+    """Whether Copilot asks by itself, such as for a title, and not for a person who waits for the answer."""
+    return (options.request_initiator or "").lower() == _COPILOT and _conversation_id(options) is None
+
+
+def _conversation_id(options: RequestOptions) -> str | None:
+    named = options.model_options.get("_conversationId")
+    return named if isinstance(named, str) and named else None
+
+
+def _usage(part: DataPart) -> dict[str, Any] | None:
+    """The content of a usage part; None for content that VS Code would not read either."""
+    try:
+        usage = loads(part.data)
+    except JSONDecodeError:
+        return None
+    return usage if isinstance(usage, dict) else None
+
+
+# ---- counting ----
+# Counts tokens with a provider and never fails: an estimate replaces a count that fails; knows no wire.
+
+COUNT_SECONDS: Final = 10.0
+"""The seconds that a provider may take to count the texts of one request."""
+
+_MOST_FACTOR: Final = 1000.0
+
+
+async def count_all(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    items: Iterable[str | ChatMessage],
+    token: CancellationToken,
+) -> tuple[list[TokenCount], BaseException | None]:
+    """The counts, and the first error. An estimate replaces a failed count, because an error would end the turn.
+
+    After :data:`COUNT_SECONDS`, all other counts are estimates.
+    """
+    counts: list[TokenCount] = []
+    failure: BaseException | None = None
+    count = _count_at_once if _is_a(provider, SourcedTokenCounts) else _count_in_time
+    ends = asyncio.get_running_loop().time() + COUNT_SECONDS
+    for item in items:
+        try:
+            counts.append(_checked(await count(provider, model, item, token, ends)))
+        except BaseException as error:
+            if not is_providers_own(error, token):
+                raise
+            failure = failure or error
+            counts.append(_without_provider(item, model.family))
+    return counts, failure
+
+
+async def _count_at_once(
+    provider: Any,
+    model: LanguageModelChatInformation,
+    item: str | ChatMessage,
+    token: CancellationToken,
+    ends: float,
+) -> TokenCount:
+    """The count of a provider with :class:`SourcedTokenCounts`."""
+    del token, ends
+    count: TokenCount = provider.token_count(model, item)
+    return count
+
+
+async def _count_in_time(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    item: str | ChatMessage,
+    token: CancellationToken,
+    ends: float,
+) -> TokenCount:
+    """The count of any provider, until `ends` in the time of the event loop."""
+    async with asyncio.timeout_at(ends):
+        return TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
+
+
+def _checked(count: TokenCount) -> TokenCount:
+    """A provider's count.
+
+    Raises:
+        TypeError: It is no number of tokens.
+    """
+    tokens = as_count(count.tokens)
+    if tokens is None:
+        raise TypeError(f"the token count is {count.tokens!r:.80}, expected a whole number from 0 to {MOST_TOKENS:,}")
+    return TokenCount(tokens, CountSource(count.source))
+
+
+def _is_a(provider: object, ability: type) -> bool:
+    """Whether a provider has an ability; False if looking for it fails, for example in a property."""
+    try:
+        return isinstance(provider, ability)
+    except BaseException as error:
+        _logger.warning("a provider failed when its abilities were looked up: %s", said_by(error))
+        return False
+
+
+def estimate(item: str | ChatMessage) -> TokenCount:
+    """An estimate for an unknown model."""
+    return TokenCount(estimate_tokens(item), CountSource.ESTIMATED)
+
+
+def counting_of(
+    provider: LanguageModelChatProvider, models: Iterable[LanguageModelChatInformation]
+) -> list[wire.Counting]:
+    """How a provider counts texts, for each of its models; does not use anybody's texts."""
+    return [
+        {
+            "group": None,
+            "model": model.id,
+            "family": model.family,
+            "maxInputTokens": model.max_input_tokens,
+            "source": _source(provider, model).value,
+            "factor": _factor(provider, model),
+        }
+        for model in models
+    ]
+
+
+def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> CountSource:
+    """The source of a provider's counts: `counted` if it does not tell, `estimated` if it fails."""
+    try:
+        if not isinstance(provider, SourcedTokenCounts):
+            return CountSource.COUNTED
+        return CountSource(provider.token_count(model, "a few words").source)
+    except BaseException as error:
+        _logger.warning("a provider did not tell the source of its token counts: %s", said_by(error))
+        return CountSource.ESTIMATED
+
+
+def _factor(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> float | None:
+    """The factor of a provider's estimates; None if it has none or fails."""
+    try:
+        if isinstance(provider, FactoredTokenCounts):
+            return as_amount(provider.token_count_factor(model), _MOST_FACTOR)
+    except BaseException as error:
+        _logger.warning("a provider did not tell the factor of its token counts: %s", said_by(error))
+    return None
+
+
+def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:
+    """The count for a model whose provider fails to count."""
+    counter = MessageCounter(family)
+    return counter.count_text(item) if isinstance(item, str) else counter.count_message(item)
+
+
+# ---- answer ends ----
+# How the last answers ended, for the debug information: facts about the ends, and no text of the answers.
+
+_KEPT: Final = 20
+"""The number of answers whose ends are kept."""
+
+
+class AnswerEnds:
+    """The ends of the last answers."""
+
+    def __init__(self) -> None:
+        self._ends: deque[wire.AnswerEnd] = deque(maxlen=_KEPT)
+
+    def add(self, end: wire.AnswerEnd) -> None:
+        """Adds the end of an answer."""
+        self._ends.appendleft(end)
+
+    def result(self) -> list[wire.AnswerEnd]:
+        """The ends, newest first."""
+        return list(self._ends)
+
+
+def answer_end(
+    provider: str,
+    model_id: str,
+    finish: Finish | None,
+    error: BaseException | None,
+    *,
+    cancelled: bool,
+    now: float,
+) -> wire.AnswerEnd:
+    """How an answer ended.
+
+    Args:
+        provider: The provider's name in the log.
+        model_id: The model's id at its provider.
+        finish: The end that the provider reported, or None.
+        error: The error that the provider raised, or None.
+        cancelled: Whether the request had been cancelled when the answer ended.
+        now: Seconds since 1970.
+    """
+    shown = encode_finish(finish)
+    upstream = upstream_facts(error)
+    return {
+        "endedAt": now,
+        "provider": provider,
+        "model": model_id,
+        "outcome": "cancelled" if cancelled else _outcome(finish, error),
+        "finishReason": shown.get("finishReason"),
+        "providerFinishReason": shown.get("providerFinishReason"),
+        "responseId": shown.get("responseId"),
+        "answeredBy": shown.get("model"),
+        "error": None if error is None else type(error).__name__,
+        "providerCode": upstream.provider_code,
+        "httpStatus": upstream.http_status,
+    }
+
+
+def _outcome(finish: Finish | None, error: BaseException | None) -> wire.AnswerOutcome:
+    if error is None:
+        return "completed" if finish is None else finish.outcome.value
+    return "truncated" if finish is not None and finish.outcome.value == "truncated" else "failed"
