@@ -223,7 +223,7 @@ def paused_run_of(record: Any) -> PausedRun | None:
 #
 # Copilot puts context of its own around a person's words and renders it anew in every turn, so for messages of the
 # user only the words count, and what tools returned. Of an answer count its calls and its text, without white space
-# and without the descriptions that hosts put in the place of files (:mod:`partstream.hosts.vscode.restored_files`).
+# and without the descriptions that hosts put in the place of files (:mod:`partstream.vscode.hosted_answer`).
 
 _NOT_SAID = re.compile(r"\[\w+/[\w.+-]+\]|\s+")
 """White space, and the description of a file, such as `[image/png]`."""

@@ -198,9 +198,12 @@ class ProviderHost:
             InvalidParamsError: A part of a message has the wrong shape.
         """
         from partstream.capturing.progress import CapturedProgress  # noqa: PLC0415 - not before the first answer
-        from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
-        from partstream.hosts.vscode.restored_files import restored  # noqa: PLC0415 - not before the first answer
-        from partstream.hosts.vscode.sealed_state import SealedState, unsealed  # noqa: PLC0415 - the same
+        from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - the same
+            HostedAnswer,  # noqa: PLC0415 - not before the first answer
+            SealedState,
+            restored,  # noqa: PLC0415 - not before the first answer
+            unsealed,
+        )
 
         messages = _decode_messages(params["messages"])
         seals = params["options"].get("includeEncryptedThinking", False)

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversation.samples import JPEG, PNG
-from partstream.hosts.vscode.restored_files import restored
-from partstream.hosts.vscode.shown_files import ShownFiles
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
 from partstream.runtime.answer_files import KeptFiles
+from partstream.vscode.hosted_answer import ShownFiles, restored
 from partstream.vscode.rpc_types import restored_files
 
 DRAWN = DataPart(PNG, "image/png")

@@ -18,9 +18,9 @@ from partstream.conversation.provider_state import (
     read_marker,
     seal,
 )
-from partstream.hosts.vscode.sealed_state import MOST_CHARACTERS, SealedState, unsealed
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
 from partstream.testing import ReplayUpstream
+from partstream.vscode.hosted_answer import MOST_CHARACTERS, SealedState, unsealed
 
 from .agent_host import AgentHostConversation
 from .in_process import Peer, run, serving

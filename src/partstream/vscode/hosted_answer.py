@@ -1,0 +1,392 @@
+"""One answer of a hosted provider: checked against the contract, with a usage as its last part; knows no connection."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.provider_state import ITEMS, marker_part, read_marker, seal, unseal
+from partstream.hosts.vscode.failures import is_providers_own
+from partstream.lm.messages import Role
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    USAGE_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    usage_part,
+)
+from partstream.lm.provider import WaitingProgress
+from partstream.runtime.answer_files import NotKeptError, described, is_file
+from partstream.runtime.progress import CheckedProgress
+from partstream.upstream.context import run_to_the_last_report
+from partstream.vscode.hosted import UsageWatch, answer_end, count_all, counted_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream.conversation.provider_state import CallersMemory
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import MessagePart, ResponsePart
+    from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.runtime.answer_files import KeptFiles
+    from partstream.vscode import rpc_types as wire
+    from partstream.vscode.hosted import Generation, HostedProvider
+
+
+# ---- shown files ----
+# Shows the files of an answer: a chat of VS Code shows no data part, so a line of text links to each file.
+#
+# VS Code shows an answer of data alone as "no response was returned" (docs/wires/vscode.md#responses-without-text).
+# :mod:`partstream.vscode.hosted_answer` reads the lines again.
+
+_logger = logging.getLogger("partstream.files")
+
+_BLANK_LINE: Final = "\n\n"
+
+
+class ShownFiles:
+    """A progress that hands on everything, and a line with a link behind each file.
+
+    Args:
+        progress: Takes the parts.
+        files: Keeps the files.
+    """
+
+    __slots__ = ("_files", "_is_begun", "_progress")
+
+    def __init__(self, progress: DrainingProgress, files: KeptFiles) -> None:
+        self._progress = progress
+        self._files = files
+        self._is_begun = False  # whether there is text that no blank line follows yet
+
+    def report(self, part: ResponsePart) -> None:
+        """Hands on a part."""
+        self._progress.report(part)
+        if isinstance(part, TextPart):
+            self._is_begun = True
+        elif isinstance(part, DataPart) and is_file(part):
+            before = _BLANK_LINE if self._is_begun else ""
+            self._progress.report(TextPart(f"{before}{self._line(part)}{_BLANK_LINE}"))
+            self._is_begun = False
+
+    def _line(self, part: DataPart) -> str:
+        try:
+            return self._files.keep(part).link
+        except NotKeptError as error:
+            _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
+            return f"*A file ({described(part)}) could not be kept: {error}.*"
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
+
+
+# ---- hosted answer ----
+
+
+class HostedAnswer:
+    """One call of a provider, from its start until its last part has been reported.
+
+    Args:
+        hosted: The provider.
+        generation: The generation of the provider that answers; the caller keeps it open meanwhile.
+        model: The model that answers.
+        messages: The conversation.
+        options: The request's tools and other options.
+        progress: Takes the parts.
+        token: Cancelled when the host no longer waits for the answer.
+        files: Keeps the files of the answer.
+    """
+
+    def __init__(
+        self,
+        hosted: HostedProvider,
+        generation: Generation,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: DrainingProgress,
+        token: CancellationToken,
+        files: KeptFiles,
+    ) -> None:
+        self._hosted = hosted
+        self._generation = generation
+        self._model = model
+        self._messages = messages
+        self._options = options
+        self._token = token
+        self._watch = UsageWatch(ShownFiles(progress, files))
+        # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
+        self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
+        self._error: BaseException | None = None
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that the provider raised, or None."""
+        return self._error
+
+    @property
+    def finish(self) -> Finish | None:
+        """How the provider reported that its answer ended; None while it has not."""
+        return self._checked.said_finish
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        """The usage that VS Code got with the answer; empty if it got none."""
+        return self._watch.usage or {}
+
+    async def run(self) -> None:
+        """Calls the provider, hands on its parts at once, and reports a usage last.
+
+        Raises:
+            ProviderFailedError: The provider raised an error.
+        """
+        provider = self._generation.provider
+        # The first listener of the token: parts that the provider reports on hearing of the cancellation are too late.
+        subscription = self._token.on_cancellation_requested(self._checked.cancel)
+        try:
+            answer = provider.provide_language_model_chat_response(
+                self._model, self._messages, self._options, self._checked, self._token
+            )
+            await run_to_the_last_report(answer)
+        except BaseException as error:
+            if not is_providers_own(error, self._token):
+                raise
+            self._error = error
+            self._checked.fail(error)
+            raise self._hosted.failed(error, "could not answer") from error
+        finally:
+            subscription.dispose()
+        self._checked.complete()
+        if self._watch.usage is None and not self._token.is_cancellation_requested:
+            usage = self._reported_usage() or await self._counted_usage()
+            await self._watch.drain()  # the provider may have left more than the backlog takes
+            self._watch.report(usage)
+
+    def end(self, now: float) -> wire.AnswerEnd:
+        """How the answer ended, for the debug information; `now` is in seconds since 1970."""
+        cancelled = self._token.is_cancellation_requested
+        return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
+
+    def _reported_usage(self) -> DataPart | None:
+        """The part with the usage that the provider reported with the end of its answer, or None."""
+        return None if self.finish is None or self.finish.usage is None else usage_part(self.finish.usage)
+
+    async def _counted_usage(self) -> DataPart:
+        """The usage part of an answer whose provider reported no usage."""
+        messages = [*self._messages, self._watch.answer()]
+        [*prompt, answer], _ = await count_all(self._generation.provider, self._model, messages, self._token)
+        usage = counted_usage(prompt, answer, self._watch.length, self._model, self._options)
+        return DataPart.json(usage, USAGE_MIME_TYPE)
+
+
+# ---- restored files ----
+# Puts the files of earlier answers in place of the links that :mod:`partstream.vscode.hosted_answer` wrote.
+#
+# Copilot keeps the text of an answer and not its data. So a conversation that comes back holds links: with the files
+# in their place a model sees the picture that it drew, and no server sees where the file is.
+
+_LINE: Final = re.compile(
+    r"(?:\n\n)?\[(?P<type>[^\]\n,]+), (?P<size>[^\]\n]+)\]\((?P<url>file://[^)\s]+)\)(?:\n\n|\n?\Z)"
+)
+"""A line with a link, and the blank lines around it; hosts strip those at the end of an answer."""
+_MOST_BYTES: Final = 20 * 1024 * 1024
+"""The most bytes of all files of a conversation: the safe limit of one request (docs/wires/gemini.md#contents)."""
+
+
+def restored(messages: Sequence[ChatMessage], files: KeptFiles, *, takes_images: bool) -> list[ChatMessage]:
+    """The conversation with files in place of the links to them.
+
+    Files that are gone, and those that are too many bytes in all, the oldest first, leave their description.
+
+    Args:
+        messages: The conversation as the host has kept it.
+        files: Keeps the files.
+        takes_images: Whether the model takes images; without that, all files leave their description.
+    """
+    room = _Room(_MOST_BYTES if takes_images else 0)
+    newest_first = [_restored_message(message, files, room) for message in reversed(messages)]
+    return newest_first[::-1]
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many bytes the files of a conversation may still take."""
+
+    left: int
+
+
+def _restored_message(message: ChatMessage, files: KeptFiles, room: _Room) -> ChatMessage:
+    if message.role is not Role.ASSISTANT:
+        return message
+    parts: list[MessagePart] = []
+    for part in reversed(message.content):
+        pieces = [*_pieces(part.value, files, room)] if isinstance(part, TextPart) else [part]
+        parts += reversed(pieces)
+    return replace(message, content=tuple(reversed(parts)))
+
+
+def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
+    """The text and the files between it."""
+    begin = 0
+    for line in _LINE.finditer(text):
+        if not files.owns(line["url"]):
+            continue
+        if line.start() > begin:
+            yield TextPart(text[begin : line.start()])
+        data = files.find(line["url"], room.left)
+        room.left -= len(data or b"")
+        yield TextPart(f"[{line['type']}]") if data is None else DataPart(data, line["type"])
+        begin = line.end()
+    if begin < len(text) or not text:
+        yield TextPart(text[begin:])
+
+
+# ---- sealed state ----
+# Carries the state of an answer through VS Code's agent host, which keeps one text of an answer beside its words.
+#
+# The agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls and
+# thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
+# (docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So the state travels sealed in that text, and
+# comes back as the parts that the provider reported: no provider, and no protocol, knows the difference.
+#
+# After an edit, and after another model was chosen, the agent host gives no thinking of earlier answers back. Their
+# sealed state comes from a memory of bounded size then, which is lost with the process.
+
+_sealed_state_logger = logging.getLogger("partstream.hosts.vscode")
+
+MOST_CHARACTERS: Final = 262_144
+"""The most characters of the sealed state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
+
+_CARRIER: Final = "encrypted_content"
+"""The field of the metadata that the agent host keeps."""
+_METADATA: Final = "thinking"
+_MARKER: Final = "marker"
+
+
+class SealedState:
+    """A progress that hands on an answer with its state in one thinking part, before the first call.
+
+    The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
+    The agent host takes an answer only as a whole, so this delays no reader.
+
+    Args:
+        progress: Takes the parts.
+        memory: Keeps the sealed state, for an agent host that does not give it back.
+    """
+
+    __slots__ = ("_held", "_marker", "_memory", "_metadata", "_progress", "_said")
+
+    def __init__(self, progress: DrainingProgress, memory: CallersMemory) -> None:
+        self._progress = progress
+        self._memory = memory
+        self._said: list[TextPart | ToolCallPart] = []
+        self._metadata: Mapping[str, Any] | None = None
+        self._marker: DataPart | None = None
+        self._held: list[ResponsePart] = []
+
+    def report(self, part: ResponsePart) -> None:
+        """Hands on a part, keeps the state in it, or holds it back until the end."""
+        if isinstance(part, ThinkingPart) and part.metadata is not None:
+            # The chat keeps the last metadata of an answer, so a provider puts all that it needs into it.
+            self._metadata = part.metadata
+            part = replace(part, metadata=None)
+            if not part.value:
+                return
+        elif isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+            self._marker = part
+            return
+        if isinstance(part, TextPart | ToolCallPart):
+            self._said.append(part)
+        if self._held or isinstance(part, ToolCallPart) or _is_usage(part):
+            self._held.append(part)
+        else:
+            self._progress.report(part)
+
+    def complete(self) -> None:
+        """Reports the state, and what was held back: the answer is whole."""
+        sealed = self._sealed()
+        if sealed is not None:
+            state = {_CARRIER: sealed}
+            self._memory.remember(self._said, state)
+            self._progress.report(ThinkingPart("", None, state))
+        for part in self._held:
+            self._progress.report(part)
+        self._held.clear()
+
+    def _sealed(self) -> str | None:
+        """The sealed state, as much of it as fits; None for none."""
+        metadata: Mapping[str, Any] = self._metadata or {}
+        marker = self._marker
+        nothing: Mapping[str, Any] = {}
+        for thinking, kept in ((metadata, _without_repetition(marker, metadata)), (nothing, marker)):
+            fields = {_METADATA: thinking, _MARKER: None if kept is None else kept.data.decode(errors="replace")}
+            state = {name: value for name, value in fields.items() if value}
+            if state and len(sealed := seal(state)) <= MOST_CHARACTERS:
+                return sealed
+        if metadata or marker is not None:
+            _sealed_state_logger.warning(
+                "the state of an answer is longer than %d characters: the agent host gets the answer without it",
+                MOST_CHARACTERS,
+            )
+        return None
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
+
+
+def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) -> DataPart | None:
+    """The marker without the reasoning that the metadata of thinking lists too; as it is where that lists none."""
+    ours = None if marker is None or ITEMS not in metadata else read_marker(marker)
+    if marker is None or ours is None or not ours.reasoning:
+        return marker
+    model_id, _, _ = marker.data.decode(errors="replace").partition("\\")
+    return marker_part(model_id, replace(ours, reasoning=()))
+
+
+def _is_usage(part: ResponsePart) -> bool:
+    return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
+
+
+def unsealed(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:
+    """The conversation with the state of its answers as their providers reported it; all else stays as it is.
+
+    Args:
+        messages: The conversation as the agent host has kept it.
+        memory: Has the state of those answers that came back without it.
+    """
+    return [
+        replace(message, content=tuple(piece for part in message.content for piece in _opened(part)))
+        if message.role is Role.ASSISTANT
+        else message
+        for message in memory.restored(messages)
+    ]
+
+
+def _opened(part: MessagePart) -> Iterator[MessagePart]:
+    sealed = part.metadata.get(_CARRIER) if isinstance(part, ThinkingPart) and part.metadata else None
+    state = unseal(sealed) if isinstance(sealed, str) else None
+    if not isinstance(part, ThinkingPart) or not isinstance(state, dict):
+        yield part
+        return
+    marker, metadata = state.get(_MARKER), state.get(_METADATA)
+    if isinstance(marker, str):
+        yield DataPart.text(marker, STATEFUL_MARKER_MIME_TYPE)
+    yield ThinkingPart(part.value, part.id, metadata if isinstance(metadata, dict) else None)
