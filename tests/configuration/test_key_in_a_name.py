@@ -11,11 +11,11 @@ import pytest
 from configuration.standing import load_from
 from partstream.config.loading import load_configuration
 from partstream.config.table import secrets_of_settings
-from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.kinds import ConfigurationError, shown_name
 from partstream.settings.row import SettingSource, hidden_url
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError
+from partstream.vscode.failures import GroupSecrets
 
 KEYS = ["sk-planted", "sk-proj-0123456789abcdef", "psj_planted", "4f1d0c9ba37e4f1d", "Bearer 4f1d0c9ba37e4f1d"]
 NAMES = ["baseUrl", "x-api-key", "X-Forwarded-For", "max_tokens_2", "anthropic-beta", "x-team-of-2026", "tokens"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from configuration.planted import SPOTS, Spot
 from configuration.standing import load_from
 from partstream.config.table import SETTINGS, secrets_of_settings, settings_of
-from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import Secrecy, SettingSource, shown
+from partstream.vscode.failures import GroupSecrets
 
 SECRETS = st.from_regex(r"[A-Za-z0-9_-]{4,40}-[0-9][A-Za-z0-9_-]{6,20}", fullmatch=True)
 SECRET = "sk-planted-4f1d0c9ba37e"  # noqa: S105 - it opens nothing

@@ -20,21 +20,21 @@ from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_cou
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
-from partstream.hosts.vscode.failures import (
-    ProviderFailedError,
-    ProviderLoadError,
-    is_providers_own,
-    load_problem,
-    reason,
-    says_all,
-    upstream_facts,
-)
-from partstream.hosts.vscode.threads import run_in_thread
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.progress import KeptAnswer, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
+from partstream.vscode.failures import (
+    ProviderFailedError,
+    ProviderLoadError,
+    is_providers_own,
+    load_problem,
+    reason,
+    run_in_thread,
+    says_all,
+    upstream_facts,
+)
 from partstream.vscode.methods import encode_finish
 
 if TYPE_CHECKING:

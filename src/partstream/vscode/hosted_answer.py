@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ITEMS, marker_part, read_marker, seal, unseal
-from partstream.hosts.vscode.failures import is_providers_own
 from partstream.lm.messages import Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
@@ -23,6 +22,7 @@ from partstream.lm.provider import WaitingProgress
 from partstream.runtime.answer_files import NotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import run_to_the_last_report
+from partstream.vscode.failures import is_providers_own
 from partstream.vscode.hosted import UsageWatch, answer_end, count_all, counted_usage
 
 if TYPE_CHECKING:

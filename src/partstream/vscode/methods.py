@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.hosts.vscode.redaction import GroupSecrets
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.rpc import Outbox, RequestId
 
 

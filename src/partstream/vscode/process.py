@@ -13,10 +13,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible_record
-from partstream.hosts.vscode.forked import end_forked, is_forked
-from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.runtime.progress import outermost_foreign_line
 from partstream.upstream.context import TRACE, LevelFilter, LogLevel
+from partstream.vscode.failures import GroupSecrets, end_forked, is_forked
 from partstream.vscode.rpc import Outbox, Reader, Writer, claim_standard_streams, encode_notification
 from partstream.vscode.session import Session
 

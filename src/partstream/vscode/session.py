@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
-from partstream.hosts.vscode.failures import ProviderFailedError, error_data
-from partstream.hosts.vscode.forked import end_forked, is_forked
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
+from partstream.vscode.failures import ProviderFailedError, end_forked, error_data, is_forked
 from partstream.vscode.host import ProviderHost
 from partstream.vscode.methods import (
     METHODS,
@@ -40,9 +39,9 @@ from partstream.vscode.rpc import Connection, Malformed, Notification, Request, 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from partstream.hosts.vscode.redaction import GroupSecrets
     from partstream.lm.parts import ResponsePart
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 

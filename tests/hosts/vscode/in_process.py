@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.json_codec import is_json
-from partstream.hosts.vscode.redaction import GroupSecrets
+from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.rpc import Connection, Notification, Outbox, Response
 from partstream.vscode.session import Session
 

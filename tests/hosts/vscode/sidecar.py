@@ -18,8 +18,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.lm.parts import USAGE_MIME_TYPE
+from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.methods import PROTOCOL_VERSION
 from partstream.vscode.process import ChannelHandler, _route_logs
 from partstream.vscode.rpc import Connection, Notification, Outbox, Response, encode_frame

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.hosts.vscode.redaction import GroupSecrets
+from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.methods import Announcements
 from partstream.vscode.process import ChannelHandler, StallWatch
 from partstream.vscode.rpc import Connection, Outbox

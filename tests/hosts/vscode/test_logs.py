@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Any
 
-from partstream.hosts.vscode.redaction import GroupSecrets
+from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.process import ChannelHandler
 from partstream.vscode.rpc import Connection, Notification, Outbox
 

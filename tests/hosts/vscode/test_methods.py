@@ -4,8 +4,8 @@ import asyncio
 import inspect
 from typing import is_typeddict
 
-from partstream.hosts.vscode.redaction import GroupSecrets
 from partstream.vscode import rpc_types as wire
+from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.methods import METHODS, Direction, ErrorCode
 from partstream.vscode.rpc import Outbox, StandardErrorCode
 from partstream.vscode.rpc_types import session

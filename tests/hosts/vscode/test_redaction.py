@@ -1,4 +1,4 @@
-from partstream.hosts.vscode.redaction import GroupSecrets
+from partstream.vscode.failures import GroupSecrets
 
 
 def _taught(**configuration):

@@ -16,9 +16,9 @@ from partstream.config.examination import (
     finding_on_harness,
     finding_on_load,
 )
-from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.kinds import ConfigurationError
+from partstream.vscode.failures import ProviderFailedError
 from partstream.vscode.pages.usage import findings_text
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from partstream.capturing.last_answers import LastAnswers
 from partstream.capturing.next_answers import NextAnswers
-from partstream.hosts.vscode.threads import run_in_thread
 from partstream.upstream.configuration import is_off_here
+from partstream.vscode.failures import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UnexpectedValueError
-from partstream.hosts.vscode.threads import run_in_thread
+from partstream.vscode.failures import run_in_thread
 from partstream.vscode.methods import InvalidParamsError
 
 if TYPE_CHECKING:

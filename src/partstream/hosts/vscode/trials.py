@@ -10,9 +10,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.hosts.vscode.gateway import GatewayLoader
-from partstream.hosts.vscode.problem_kinds import NOT_THERE, problem_kind
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
+from partstream.vscode.failures import NOT_THERE, problem_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

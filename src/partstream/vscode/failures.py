@@ -1,0 +1,326 @@
+"""Tells which errors are a provider's, and describes them in the shapes of the wire; knows no request, writes no log.
+
+A provider is other people's code: it may raise anything, SystemExit and a CancelledError of its own among it, and its
+errors may have fields of any type or no text at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+
+from partstream.codec import redaction
+from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
+from partstream.errors import (
+    LanguageModelError,
+    LanguageModelErrorCode,
+    PartstreamError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+)
+from partstream.lm.contract import CodePlace
+from partstream.runtime.progress import failing_place, fault_of, said_by
+from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SHORTEST_SECRET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.vscode import rpc_types as wire
+
+
+# ---- error fields ----
+# Reads the fields of errors that other people's code has made: one may be missing, or raise anything.
+
+
+def field_of(error: BaseException, name: str) -> Any:
+    """A field of an error, or None: a class of the provider's own may not have made it, or raise anything instead."""
+    try:
+        return getattr(error, name, None)
+    except BaseException:
+        return None
+
+
+# ---- problem kinds ----
+# What a person can change where a server cannot be used: the address, the key, or what keeps the connection away.
+
+NOT_THERE: Final = frozenset({404, 405, 410})
+"""The statuses of a server that has nothing at an address."""
+
+_KEY_SETTINGS: Final = ("apiKey", "vercelOidc")
+"""How the names of the settings begin that say where the key comes from."""
+
+
+def problem_kind(error: BaseException) -> wire.ServerProblemKind:
+    """What of a group a person can change; `other` also for what is no error of a server or a setting."""
+    if isinstance(error, ConfigurationError):
+        return "key" if str(field_of(error, "where")).startswith(_KEY_SETTINGS) else "address"
+    if not isinstance(error, LanguageModelError):
+        return "other"
+    return next((kind for kind, fits in _KINDS if fits(error)), "other")
+
+
+def _is_elsewhere(error: LanguageModelError) -> bool:
+    """Whether something answers, and that is not the interface of a model server."""
+    if isinstance(error, UpstreamHTTPError):
+        status = as_count(field_of(error, "http_status"))
+        return status is not None and (status in NOT_THERE or status in range(300, 400))
+    return isinstance(error, UpstreamProtocolError)
+
+
+_KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[LanguageModelError], bool]], ...]] = (
+    ("key", lambda error: field_of(error, "code") == LanguageModelErrorCode.NO_PERMISSIONS),
+    ("address", _is_elsewhere),
+    ("connection", lambda error: isinstance(error, UpstreamConnectionError | UpstreamTimeoutError)),
+)
+"""The first row that fits an error."""
+
+
+# ---- forked ----
+# Processes that a provider forks from the sidecar: each must be able to end, and must not serve the extension.
+
+_SIDECAR: Final = os.getpid()
+
+
+def is_forked() -> bool:
+    """Whether this is no sidecar, but a process that a provider has forked from one."""
+    return os.getpid() != _SIDECAR
+
+
+def end_forked(error: BaseException) -> NoReturn:
+    """Ends a forked process at once, with the status that the error asks for.
+
+    The error cannot do that by itself: from Python 3.14 on, none leaves the event loop that ran when it was forked.
+
+    Args:
+        error: What the provider's code raised in the forked process.
+    """
+    code = error.code if isinstance(error, SystemExit) else 1
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+# ---- failures ----
+
+
+class ProviderFailedError(PartstreamError):
+    """A hosted provider raised an error, which is also the `__cause__`.
+
+    Attributes:
+        provider: The provider's name.
+        error: The provider's error.
+        key_need: What the provider asks the person for; None where it asks for no key.
+    """
+
+    def __init__(self, provider: str, error: BaseException, key_need: wire.KeyNeed | None = None) -> None:
+        super().__init__(sentence(error, provider))
+        self.provider = provider
+        self.error = error
+        self.key_need = key_need
+
+
+class ProviderLoadError(ProviderFailedError):
+    """A hosted provider could not be loaded."""
+
+
+def says_all(error: BaseException) -> bool:
+    """Whether the error's message is written for a person; any other error is a bug, whose traceback is needed."""
+    return isinstance(error, PartstreamError) and not isinstance(error, InvalidArgumentError)
+
+
+def is_providers_own(error: BaseException, token: CancellationToken | None = None) -> bool:
+    """Whether an error is to be handled as a provider's; if not, it has to go on.
+
+    Args:
+        error: The error, whose class may be any.
+        token: The token of the request. Whoever cancels the task of a request has cancelled its token before, so a
+            CancelledError without that is the provider's own: it may cancel any task. Without a token, a task that was
+            cancelled was cancelled from outside.
+    """
+    if isinstance(error, SystemExit):
+        return not is_forked()  # a process that a provider has forked must be able to end
+    if not isinstance(error, asyncio.CancelledError):
+        return True
+    if token is not None:
+        return not token.is_cancellation_requested
+    task = asyncio.current_task()
+    return task is None or not task.cancelling()
+
+
+def sentence(error: BaseException, provider: str) -> str:
+    """One sentence for a person; for a bug, with the error's type, the line of code and the provider's name."""
+    said = said_by(error)
+    if says_all(error):
+        return said
+    return f"the provider {provider} failed: {reason(error)}"
+
+
+def reason(error: BaseException) -> str:
+    """What happened, without the provider's name; for a bug, with the error's type and the line of their code."""
+    place = None if says_all(error) or isinstance(error, SyntaxError) else failing_place(error)
+    return _reason(error) if place is None else f"{_reason(error)} ({place})"
+
+
+def _reason(error: BaseException) -> str:
+    said = said_by(error)
+    if says_all(error) or not said:
+        return said or type(error).__name__
+    return f"{type(error).__name__}: {said}"
+
+
+def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) -> wire.LoadProblem:
+    """Why a provider could not be loaded.
+
+    Args:
+        error: The error of the load.
+        file: The provider's file, if it has one.
+        keeps_old: Whether the version before still answers.
+    """
+    fault = fault_of(error, file)
+    place = fault.place or (file and CodePlace(str(file), 1))
+    return {
+        "message": fault.message,
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "keepsOld": keeps_old,
+    }
+
+
+def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
+    """The error beside a list of models."""
+    error: wire.ProviderError = {
+        "provider": failure.provider,
+        "message": reason(failure.error),
+        "kind": problem_kind(failure.error),
+    }
+    if isinstance(failure, ProviderLoadError):
+        error["isLoadProblem"] = True
+    code: wire.LanguageModelErrorCode = _code(failure.error).value
+    if code != "Unspecified":
+        error["code"] = code
+    if failure.key_need is not None:
+        error["keyNeed"] = failure.key_need
+    return error
+
+
+def error_data(failure: ProviderFailedError) -> wire.ErrorData:
+    """The data of the error response; a field of the error that has the wrong type or is out of range is unknown."""
+    error = failure.error
+    facts = upstream_facts(error)
+    data: wire.ErrorData = {
+        "code": _code(error).value,
+        "message": sentence(error, failure.provider),
+        "kind": type(error).__name__,
+        "provider": failure.provider,
+        "providerCode": facts.provider_code,
+        "httpStatus": facts.http_status,
+        "retryAfter": facts.retry_after,
+    }
+    if failure.key_need is not None:
+        data["keyNeed"] = failure.key_need
+    return data
+
+
+def _code(error: BaseException) -> LanguageModelErrorCode:
+    code: object = field_of(error, "code") if isinstance(error, LanguageModelError) else None
+    return next((known for known in LanguageModelErrorCode if known == code), LanguageModelErrorCode.UNSPECIFIED)
+
+
+def upstream_facts(error: BaseException | None) -> UpstreamError:
+    """The facts in the error of an upstream; an error without any facts for every other error.
+
+    A provider makes such errors too: a fact of the wrong type or out of range is unknown.
+    """
+    if not isinstance(error, UpstreamError):
+        return UpstreamError("")
+    code = field_of(error, "provider_code")
+    return UpstreamError(
+        "",
+        provider_code=code if isinstance(code, str) else None,
+        http_status=as_count(field_of(error, "http_status")),
+        retry_after=as_amount(field_of(error, "retry_after"), MOST_SECONDS),
+    )
+
+
+# ---- threads ----
+# Runs a function of other people in a thread of its own; knows no provider.
+#
+# The threads of `asyncio.to_thread` are few and shared: some functions that never return would hold up everybody
+# else.
+
+Result = TypeVar("Result")
+
+
+async def run_in_thread(function: Callable[[], Result], name: str) -> Result:
+    """Runs a function in a new daemon thread and returns its result. A caller that is cancelled leaves it running.
+
+    Raises:
+        BaseException: Whatever the function raises. It is raised here and not through a future, which refuses a
+            StopIteration and would leave the caller waiting.
+    """
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:
+            errors.append(error)
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    await done.wait()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+# ---- redaction ----
+# Removes secrets from all texts for people; the table of settings tells which values of a group are secret.
+
+REDACTED: Final = "[redacted]"
+
+
+class GroupSecrets:
+    """Knows the secrets so far: those in the groups, and the keys that their settings name."""
+
+    __slots__ = ("_groups", "_redactor")
+
+    def __init__(self) -> None:
+        self._redactor = redaction.Redactor(hidden=REDACTED)
+        self._groups: dict[str, Mapping[str, Any]] = {}
+
+    def learn(self, group: wire.Group | None) -> None:
+        """Remembers the secrets of a group."""
+        if group is None or self._groups.get(group["id"]) == group["configuration"]:
+            return
+        from partstream.config.table import secrets_of_settings  # noqa: PLC0415 - a sidecar may have no group
+
+        self._groups[group["id"]] = group["configuration"]
+        self._learn(secrets_of_settings(group["configuration"]))
+
+    def learn_secret(self, secret: str) -> None:
+        """Remembers a secret from another place than a group."""
+        if len(secret) >= SHORTEST_SECRET:
+            self._learn({secret})
+
+    def _learn(self, found: set[str]) -> None:
+        self._redactor = self._redactor.with_more(found)
+
+    def redact(self, text: str) -> str:
+        """The text without the secrets, in whichever form they stand there."""
+        return self._redactor.redact(text)
+
+    def redact_values(self, value: Any) -> Any:
+        """A JSON value with all texts redacted, at any depth; field names do not change."""
+        return self._redactor.redact_values(value)
