@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
 from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
+from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.vscode.hosted import (
     NO_CONFIGURATION,
     AnswerEnds,

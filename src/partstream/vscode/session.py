@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
-from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
 from partstream.vscode.failures import ProviderFailedError, end_forked, error_data, is_forked
+from partstream.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.vscode.host import ProviderHost
 from partstream.vscode.methods import (
     METHODS,

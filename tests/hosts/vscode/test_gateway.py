@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from partstream.hosts.vscode.gateway import GatewayLoader, GatewaySurroundings, editor_settings
 from partstream.testing import ReplayUpstream
+from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings, editor_settings
 
 from .sidecar import PATIENCE, running, running_process
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 
 from listening import accepting
-from partstream.hosts.vscode.gateway import GatewaySurroundings
 from partstream.hosts.vscode.trials import try_server
 from partstream.testing import ReplayUpstream
+from partstream.vscode.gateway import GatewaySurroundings
 
 from .sidecar import running_process
 

@@ -16,16 +16,16 @@ from partstream.config.examination import (
     finding_on_harness,
     finding_on_load,
 )
-from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.kinds import ConfigurationError
 from partstream.vscode.failures import ProviderFailedError
+from partstream.vscode.gateway import GatewayLoader
 from partstream.vscode.pages.usage import findings_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
 
 __all__ = ["EXAMINATION_SECONDS", "IN_THE_EDITOR", "examine_hosted", "examine_server", "result_of"]

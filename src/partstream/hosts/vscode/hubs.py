@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from partstream.errors import LanguageModelError
-from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
+from partstream.vscode.gateway import GatewayLoader
 
 if TYPE_CHECKING:
-    from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hub.client import HubStanding
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
 
 __all__ = ["hub_of", "join_hub", "standing_of"]

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
-from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, problem_kind
+from partstream.vscode.gateway import GatewayLoader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
-    from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
     from partstream.upstream.provider import ModelList
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.gateway import GatewaySurroundings
 
 __all__ = ["TRIAL_SECONDS", "try_server"]
 
