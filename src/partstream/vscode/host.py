@@ -165,7 +165,7 @@ class ProviderHost:
 
     async def try_server(self, params: wire.TryServerParams) -> wire.TryServerResult:
         """Lists the models of a server that is no group yet, or says what is wrong with it."""
-        from partstream.hosts.vscode.trials import try_server  # noqa: PLC0415 - few people try a server in a window
+        from partstream.vscode.examining import try_server  # noqa: PLC0415 - few people try a server in a window
 
         return await try_server(params["configuration"], self._surroundings)
 
@@ -175,7 +175,7 @@ class ProviderHost:
         Raises:
             InvalidParamsError: There is no such provider.
         """
-        from partstream.hosts.vscode.examining import examine_hosted, examine_server, result_of  # noqa: PLC0415 - rare
+        from partstream.vscode.examining import examine_hosted, examine_server, result_of  # noqa: PLC0415 - rare
 
         group, name, model = params["group"], params["provider"], params["model"]
         hosted = self._own.get(name or "") if group is None else self._of_group(group)

@@ -7,8 +7,8 @@ from contextlib import suppress
 import pytest
 
 from listening import accepting
-from partstream.hosts.vscode.trials import try_server
 from partstream.testing import ReplayUpstream
+from partstream.vscode.examining import try_server
 from partstream.vscode.gateway import GatewaySurroundings
 
 from .sidecar import running_process
