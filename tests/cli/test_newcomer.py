@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from models.server import ModelServer, serving
 from partstream.cli import COMMANDS, main
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.sign_of_life import saying_that_it_waits
+from partstream.cli.terminal import ExitCode
 from partstream.settings.row import shown_variable
 from partstream.testing import ReplayUpstream
 from questions import questions

@@ -9,9 +9,7 @@ from typing import Any, Final
 import click
 
 from partstream._version import __version__
-from partstream.cli.exit_codes import ExitCode
-from partstream.cli.pipes import drop_output
-from partstream.cli.terminal import gated_streams
+from partstream.cli.terminal import ExitCode, drop_output, gated_streams
 from partstream.codec.system import end_silence
 
 __all__ = ["COMMANDS", "main"]

@@ -17,8 +17,7 @@ from rich.text import Text
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console, print_hanging
-from partstream.cli.exit_codes import ExitCode
-from partstream.cli.program import program
+from partstream.cli.terminal import ExitCode, program
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
 from partstream.config.editing import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from partstream.capturing.last_answers import LastAnswers
-from partstream.cli.program import program
+from partstream.cli.terminal import program
 from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:

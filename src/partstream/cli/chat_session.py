@@ -14,9 +14,9 @@ from rich.markup import escape
 
 from partstream.cli.chat_captures import ChatCaptures
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
+from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.errors import PartstreamError
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE

@@ -17,11 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.judging import Judgement, RuleVerdict, judge
 from partstream.cli.opened_recordings import notice, open_recordings
-from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
+from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.lm.contract import RULES, Rule

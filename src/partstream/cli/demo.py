@@ -19,8 +19,8 @@ from rich.rule import Rule
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.program import program
 from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
+from partstream.cli.terminal import program
 from partstream.cli.wrapping import broken_command
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage

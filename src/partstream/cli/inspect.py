@@ -9,11 +9,10 @@ import click
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.cli.busy import busy_with
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.inspect_files import files_named, last_answer
 from partstream.cli.opened_recordings import spare_recordings
-from partstream.cli.pipes import drop_output
 from partstream.cli.recordings import protocol_option
+from partstream.cli.terminal import ExitCode, drop_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.inspector.comparing import compare
 from partstream.inspector.regressions import Regression, regressions

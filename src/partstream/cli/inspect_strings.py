@@ -9,7 +9,7 @@ from rich.text import Text
 from partstream.bundles.redaction import what_is_in_it
 from partstream.cli.busy import busy_with
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
-from partstream.cli.program import program
+from partstream.cli.terminal import ExitCode, program
 from partstream.errors import CallerError
 from partstream.projects import TEMPLATES, ProjectName, find_template, project_files, write_project
 

@@ -12,7 +12,7 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
 from partstream.config.editing import KeyNotKeptError, read_user_file, remove

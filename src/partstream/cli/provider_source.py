@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.projects.table import requirements_of
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader

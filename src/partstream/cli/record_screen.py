@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import click
 
 from partstream.bundles.exchange import HowEnded
-from partstream.cli.pipes import echo_while_read
-from partstream.cli.program import program
+from partstream.cli.terminal import echo_while_read, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

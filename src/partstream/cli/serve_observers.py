@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.pipes import echo_while_read
 from partstream.cli.serve_options import variable_of
+from partstream.cli.terminal import echo_while_read
 from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
 from partstream.server.tracing import start_tracing
 from partstream.settings.kinds import Choice

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from partstream.cli.pipes import echo_while_read
-from partstream.cli.program import program
+from partstream.cli.terminal import echo_while_read, program
 from partstream.runtime.progress import fault_of
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.serve_process import Heard, Opened, loop_factory
 from partstream.cli.serve_screen import Start
+from partstream.cli.terminal import ExitCode
 from partstream.errors import CallerError
 from partstream.server.listening import DEFAULT_HOST, CannotListenError, listening_sockets
 

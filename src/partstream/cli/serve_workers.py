@@ -11,9 +11,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.serve_restarts import Restarts
 from partstream.cli.serve_worker import WorkerCommand
+from partstream.cli.terminal import ExitCode
 from partstream.server.listening import stopped_by_signals
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 
 __all__ = ["command"]
 

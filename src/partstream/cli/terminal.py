@@ -6,16 +6,27 @@ What commands write through `click.echo`, loggers and the standard streams meets
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import sys
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, cast
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+from urllib.parse import unquote, urlsplit
 
+import click
+
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["gated_streams", "ungated"]
+
+# ---- terminal ----
 
 
 class _GatedStream:
@@ -85,3 +96,88 @@ def gated_streams() -> Iterator[None]:
 def ungated(stream: IO[str]) -> IO[str]:
     """The stream without its gate, for a caller that has a gate of its own."""
     return stream.stream if isinstance(stream, _GatedStream) else stream
+
+
+# ---- pipes ----
+# Drops the output of a command whose reader has gone.
+
+
+def drop_output() -> None:
+    """Sends what is still to be written nowhere: without a reader, Python itself would complain at its end."""
+    with suppress(OSError, ValueError):  # in a test, the output is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def echo_while_read(text: str) -> None:
+    """Prints a line, for a command that goes on when nobody reads its output any more."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        drop_output()
+
+
+# ---- exit codes ----
+# The exit codes of all commands: one table, so that scripts can rely on them.
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    FINE = 0
+    """It did what it was asked to."""
+    FOUND = 1
+    """It found what it looks for: a broken rule (`check`), a problem (`doctor`); or it could not do its own work."""
+    UNUSABLE = 2
+    """It cannot start: a wrong option, a setting or a file of no use, a recording of no known protocol."""
+    FAILED = 3
+    """A model server or a recorded stream failed: an error, no connection, an answer without text."""
+    TRUNCATED = 4
+    """A recorded stream has no end: whoever recorded it lost the rest, or the server died."""
+    INTERRUPTED = 130
+    """Ctrl-C, as shells report it."""
+    NO_READER = 141
+    """Whoever read its output has gone, as shells report it."""
+
+
+# ---- program ----
+# How a person starts this program again: what hints name in front of a command.
+
+_NAME: Final = "partstream"
+_OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})
+"""The folders of uv's cache with the environments that `uvx` makes. Their commands are on the path of `uvx` alone."""
+
+
+def program(*, here: bool = True) -> str:
+    """The words of a shell that start this program: its name where the shell finds it, else the way it was started.
+
+    Args:
+        here: Whether the shell is in the present folder then.
+    """
+    if "UV" in os.environ and _OF_UVX & set(Path(sys.prefix).parts):
+        source = _source()
+        return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_path(source, here=here))} {_NAME}"
+    if "UV_RUN_RECURSION_DEPTH" in os.environ:
+        return f"uv run {_NAME}"
+    if shutil.which(_NAME):
+        return _NAME
+    path = Path(sys.argv[0]).absolute()
+    if path.name != "__main__.py":
+        return shlex.quote(_path(path, here=here))
+    is_found = shutil.which("python") == sys.executable
+    return f"{'python' if is_found else shlex.quote(_path(Path(sys.executable), here=here))} -m {_NAME}"
+
+
+def _source() -> Path | None:
+    """The folder or the file that this package was installed from; None for an index."""
+    try:
+        kept = distribution(_NAME).read_text("direct_url.json")
+        url = urlsplit(loads(kept.encode())["url"]) if kept else None
+    except (PackageNotFoundError, JSONDecodeError, KeyError):
+        return None
+    return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
+
+
+def _path(path: Path, *, here: bool) -> str:
+    """The path, as short as the shell needs it."""
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if here and path.is_relative_to(folder) else str(path)

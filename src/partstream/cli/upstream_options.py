@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
+from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.config.loading import load_configuration
 from partstream.config.table import SETTINGS, Given

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible

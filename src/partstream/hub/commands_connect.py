@@ -16,7 +16,7 @@ import click
 
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.hub.administration import Administration
 from partstream.hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream.hub.store.store import VERSIONS

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream._version import __version__
-from partstream.cli.exit_codes import ExitCode
 from partstream.cli.provider_source import load
 from partstream.cli.serve_options import option_of
 from partstream.cli.serve_plan import ServePlan, is_given
 from partstream.cli.serve_process import Opened
 from partstream.cli.serve_screen import Start
+from partstream.cli.terminal import ExitCode
 from partstream.errors import to_install
 from partstream.runtime.provider_files import default_name
 from partstream.server.application import app

@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.exit_codes import ExitCode
+from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.hub.administration import findings_of
 from partstream.hub.commands_database import hub_database, opened_database, shown_argument
