@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from models.server import ModelServer, serving
 from partstream.cli import COMMANDS, main
-from partstream.cli.sign_of_life import saying_that_it_waits
+from partstream.cli.console import saying_that_it_waits
 from partstream.cli.terminal import ExitCode
 from partstream.settings.row import shown_variable
 from partstream.testing import ReplayUpstream
@@ -138,7 +138,7 @@ def test_a_terminal_shows_that_a_model_is_waited_for_and_a_pipe_does_not(
 def test_a_terminal_shows_that_a_server_is_waited_for_and_a_pipe_does_not(
     command: str, what: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("partstream.cli.busy.MOMENTS", (0.0,))
+    monkeypatch.setattr("partstream.cli.console.MOMENTS", (0.0,))
 
     async def test() -> None:
         async with ReplayUpstream() as upstream:

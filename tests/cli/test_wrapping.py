@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from partstream.cli.wrapping import WordWrap, broken_command
+from partstream.cli.console import WordWrap, broken_command
 
 TEXT = "The quick brown fox jumps over the lazy dog.\n\n- naïve 東京 🚀\n    indented"
 

@@ -15,8 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
-from partstream.cli.asking import Questions
-from partstream.cli.console import make_console, print_hanging
+from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.terminal import ExitCode, program
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible

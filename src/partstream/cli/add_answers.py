@@ -32,7 +32,7 @@ from partstream.upstream.endpoint import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.cli.asking import Questions
+    from partstream.cli.console import Questions
     from partstream.config.editing import KeyPlace
     from partstream.upstream.endpoint import Preset
 

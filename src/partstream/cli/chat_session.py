@@ -13,9 +13,7 @@ import click
 from rich.markup import escape
 
 from partstream.cli.chat_captures import ChatCaptures
-from partstream.cli.console import make_console
-from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
-from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
+from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_usage, saying_that_it_waits, usage_line
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.errors import PartstreamError

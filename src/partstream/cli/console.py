@@ -2,24 +2,126 @@
 
 from __future__ import annotations
 
+import asyncio
+import getpass
+import json
+import os
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+import webbrowser
+from collections import Counter
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import click
 from rich.cells import cell_len
 from rich.console import Console, RenderHook
+from rich.markup import escape
+from rich.panel import Panel
 from rich.segment import Segment
+from rich.syntax import Syntax
 from rich.text import Text
 
 from partstream.cli.terminal import ungated
-from partstream.cli.wrapping import WordWrap
+from partstream.codec.json_codec import loads
 from partstream.codec.text import visible
+from partstream.lm.outputs import Finish, Unmapped
+from partstream.lm.parts import (
+    STATEFUL_MARKER_MIME_TYPE,
+    USAGE_MIME_TYPE,
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    Usage,
+)
+from partstream.settings.kinds import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 
     from rich.console import ConsoleOptions, ConsoleRenderable, RenderResult
 
-__all__ = ["make_console", "print_hanging"]
+    from partstream.codec.system import UserFolder
+    from partstream.lm.outputs import StreamOutput
+
+
+# ---- wrapping ----
+# Breaks text at the width of a terminal: streamed text between words, commands before options; knows no terminal.
+
+_PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+def broken_command(command: str, width: int) -> str:
+    """A command of a POSIX shell on as many lines as it needs, each but the last with a backslash at its end."""
+    first, *options = re.split(r" (?=--)", command)
+    lines = [first]
+    for option in options:
+        if cell_len(f"{lines[-1]} {option}") > width - 2:  # the backslash and the blank before it
+            lines.append(f"    {option}")
+        else:
+            lines[-1] += f" {option}"
+    return " \\\n".join(lines)
+
+
+class WordWrap:
+    """Takes text in fragments and returns it broken into lines that fit.
+
+    The last word is held back until its end is known.
+
+    Args:
+        width: The columns of a line; with 0, lines have any length and nothing is held back.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._column = 0
+        self._blank = ""
+        self._word = ""
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether the current line is empty."""
+        return self._column == 0
+
+    def feed(self, text: str) -> str:
+        """Takes the next fragment; returns the text that can be written now."""
+        if not self._width:
+            self._column = 0 if text.endswith("\n") else self._column + len(text)
+            return text
+        written = []
+        for piece in _PIECES.findall(text):
+            if piece.isspace():
+                written.append(self.flush())
+                written.append(self._space(piece))
+            else:
+                self._word += piece
+                if cell_len(self._word) >= self._width:  # no words: a URL, or a script without blanks
+                    written.append(self.flush())
+        return "".join(written)
+
+    def flush(self) -> str:
+        """Returns the text that was held back."""
+        word, self._word = self._word, ""
+        if not word:
+            return ""
+        blank, self._blank = self._blank, ""
+        if self._column and self._column + cell_len(blank + word) > self._width:
+            self._column = cell_len(word)
+            return "\n" + word
+        self._column += cell_len(blank + word)
+        return blank + word
+
+    def _space(self, piece: str) -> str:
+        if piece != "\n":
+            self._blank += piece
+            return ""
+        self._blank, self._column = "", 0
+        return piece
+
+
+# ---- console ----
 
 
 def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console:
@@ -101,3 +203,367 @@ class _Gated:
         for segment in console.render(self._renderable, options):
             # A control segment holds codes of the console's own and no text of anybody.
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+# ---- rendering ----
+# Shows parts to a person in a terminal: thinking dimmed, tool calls as boxes, the usage as a line of text.
+
+_ARGUMENTS_ON_ONE_LINE: Final = 60
+"""Columns. Longer arguments are shown as indented JSON on several lines."""
+
+
+class StreamRenderer:
+    """Renders one response as it streams.
+
+    Args:
+        console: The console to print to; by default, one for standard output.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or make_console()
+        self._style: str | None = None
+        self._wrap = WordWrap(self._console.width if self._console.is_terminal else 0)
+        self._unmapped: Counter[str] = Counter()
+        self._finish: Finish | None = None
+
+    @property
+    def finish(self) -> Finish:
+        """How the response ended; known once :meth:`show` was called with the last output."""
+        if self._finish is None:
+            raise AssertionError("every stream ends with a Finish")
+        return self._finish
+
+    def show(self, output: StreamOutput) -> None:
+        """Shows one output."""
+        match output:
+            case TextPart(value=value):
+                self._write(value, "")
+            case ThinkingPart(value=value):
+                self._write(value, "dim italic")
+            case ToolCallPart():
+                self.end_line()
+                self._console.print(_call_box(output))
+            case DataPart():
+                self._show_data(output)
+            case Unmapped(type=kind):
+                self._unmapped[kind] += 1
+            case Finish():
+                self._finish = output
+                self._show_finish(output)
+
+    def end_line(self) -> None:
+        """Ends the line that text has begun."""
+        self._print(self._wrap.flush())
+        if not self._wrap.at_line_start:
+            self._print(self._wrap.feed("\n"))
+        self._style = None
+
+    def _write(self, value: str, style: str) -> None:
+        if not value:
+            return
+        if self._style is not None and self._style != style:
+            self.end_line()
+        self._style = style
+        self._print(self._wrap.feed(visible(value)))
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._console.print(text, style=self._style or None, end="", markup=False, soft_wrap=True)
+
+    def _show_data(self, part: DataPart) -> None:
+        if part.mime_type == USAGE_MIME_TYPE:
+            line = f"── {usage_line(read_usage(part))}"
+        elif part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+            return  # meant for hosts, which keep it in the conversation
+        else:
+            line = f"data: {visible(part.mime_type)}, {len(part.data):,} bytes"
+        self.end_line()
+        self._console.print(f"[dim]{escape(line)}[/dim]")
+
+    def _show_finish(self, finish: Finish) -> None:
+        self.end_line()
+        words = [finish.outcome.value]
+        if finish.reason is not None:
+            raw = f" ({visible(finish.reason.raw)})" if finish.reason.raw else ""
+            words.append(f"finish {finish.reason.unified}{raw}")
+        if finish.usage is not None:
+            words.append(usage_line(finish.usage))
+        self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
+        if finish.error is not None:
+            self._console.print(f"[red]{escape(visible(finish.error.message))}[/red]")
+        elif finish.explanation:
+            self._console.print(escape(visible(finish.explanation)))
+        for edit in finish.edits:
+            self._console.print(f"[dim]   taken out of the conversation by the server: {escape(visible(edit))}[/dim]")
+        for kind, count in self._unmapped.most_common():
+            self._console.print(f"[dim]   {count} × {escape(visible(kind))}: not shown, no part represents it[/dim]")
+
+
+def usage_line(usage: Usage) -> str:
+    """The token counts of a model call in a few words, without the unknown ones."""
+    pieces = (
+        (usage.input_tokens, "in"),
+        (usage.cached_tokens, "cached"),
+        (usage.output_tokens, "out"),
+        (usage.reasoning_tokens, "reasoning"),
+    )
+    return "tokens " + ", ".join(f"{count:,} {name}" for count, name in pieces if count is not None)
+
+
+def read_usage(part: DataPart) -> Usage:
+    """The token counts in a data part of media type `usage`; see :func:`partstream.lm.parts.usage_part`."""
+    payload: dict[str, Any] = loads(part.data)
+    return Usage(
+        payload["prompt_tokens"],
+        payload["completion_tokens"],
+        payload["total_tokens"],
+        payload.get("prompt_tokens_details", {}).get("cached_tokens"),
+        payload.get("completion_tokens_details", {}).get("reasoning_tokens"),
+    )
+
+
+def _call_box(call: ToolCallPart) -> Panel:
+    name, call_id = visible(call.name), visible(call.call_id)
+    arguments = json.dumps(call.input, ensure_ascii=False)
+    if cell_len(arguments) > _ARGUMENTS_ON_ONE_LINE:
+        arguments = json.dumps(call.input, indent=2, ensure_ascii=False)
+    # As wide as the longest of its lines, so that nothing of the name and of the id is cut off.
+    widths = (*map(cell_len, arguments.splitlines()), cell_len(f"tool call {name}") + 2, cell_len(call_id) + 2)
+    return Panel(
+        Syntax(visible(arguments), "json", background_color="default", word_wrap=True),
+        title=f"tool call [bold]{escape(name)}[/bold]",
+        subtitle=escape(call_id),
+        title_align="left",
+        subtitle_align="right",
+        border_style="cyan",
+        width=max(widths) + 4,
+    )
+
+
+# ---- sign of life ----
+# Says from time to time that an answer is still waited for; prints nothing itself.
+
+MOMENTS: Final = (3.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 600.0)
+"""Seconds after the question. A model that a server has to load first takes from some seconds to minutes."""
+
+
+@asynccontextmanager
+async def saying_that_it_waits(
+    say: Callable[[float], object], moments: Iterable[float] = MOMENTS
+) -> AsyncIterator[Callable[[], object]]:
+    """Calls `say` at some moments of the block, with the seconds that have passed, until it is told to stop.
+
+    Yields:
+        A function that stops the calls; call it when the answer begins.
+    """
+
+    async def wait() -> None:
+        passed = 0.0
+        for moment in moments:
+            await asyncio.sleep(moment - passed)
+            passed = moment
+            say(passed)
+
+    waiting = asyncio.create_task(wait())
+    try:
+        yield waiting.cancel
+    finally:
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+
+
+# ---- busy ----
+# Says in a terminal what a command is busy with, until it is done; says nothing where no terminal shows it.
+
+
+@contextmanager
+def busy_with(what: str) -> Iterator[None]:
+    """Shows a sign of life beside what is done, on standard error: a large recording takes a minute.
+
+    Args:
+        what: What is done, such as `Reading the recording`.
+    """
+    with make_console(stderr=True).status(Text(f"{what}…")):
+        yield
+
+
+@asynccontextmanager
+async def waiting_for(what: str) -> AsyncIterator[None]:
+    """Says in a terminal, on standard error, from time to time that a server is still waited for.
+
+    Lines, because a command that fetches the key may ask in the same terminal.
+
+    Args:
+        what: What is waited for, such as `list of models`.
+    """
+    console = make_console(stderr=True)
+
+    def say(seconds: float) -> None:
+        console.print(Text(f"No {what} yet after {seconds:g} s. Ctrl-C stops.", "dim"))
+
+    async with saying_that_it_waits(say, MOMENTS if console.is_terminal else ()):
+        yield
+
+
+# ---- asking ----
+# Asks a person at a terminal; where there is none, says which option answers a question.
+
+
+class Questions:
+    """Questions for whoever runs a command.
+
+    Args:
+        console: Where they are asked.
+        has_person: Whether somebody sits there; a script that leaves a question open is told the option instead.
+    """
+
+    def __init__(self, console: Console, *, has_person: bool) -> None:
+        self._console = console
+        self.has_person = has_person
+
+    def line(
+        self, question: str, option: str, *, default: str = "", check: Callable[[str], str] = lambda text: text
+    ) -> str:
+        """A line of text; asked again until it is of use.
+
+        Args:
+            question: What is asked, without a colon.
+            option: The option that answers it.
+            default: The answer of whoever presses Enter; without one the question has to be answered.
+            check: Gives the answer in its final form, or raises :class:`ConfigurationError`.
+
+        Raises:
+            UsageError: Nobody is there to be asked.
+        """
+        self._need_person(question, option)
+        shown = f"{question} [{default}]" if default else question
+        while True:
+            answer = self._read(f"{shown}: ").strip() or default
+            try:
+                if answer:
+                    return check(answer)
+                self.say(_UNANSWERED)
+            except ConfigurationError as error:
+                self.say(f"{error.got} is of no use, expected {error.expected}.")
+
+    def hidden(self, question: str, option: str, *, may_be_empty: bool) -> str:
+        """A text that is not shown while it is typed.
+
+        Raises:
+            UsageError: Nobody is there to be asked.
+        """
+        self._need_person(question, option)
+        while True:
+            try:
+                answer = getpass.getpass(f"{question}: ").strip()
+            except EOFError:
+                raise KeyboardInterrupt from None
+            if answer or may_be_empty:
+                return answer
+            self.say(_UNANSWERED)
+
+    def yes(self, question: str, option: str, *, default: bool) -> bool:
+        """Whether the answer is yes.
+
+        Raises:
+            UsageError: Nobody is there to be asked.
+        """
+        self._need_person(question, option)
+        while True:
+            answer = self._read(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
+            if answer in _YES or (not answer and default):
+                return True
+            if answer in _NO or not answer:
+                return False
+
+    def choice(self, question: str, option: str, choices: Sequence[str], *, find: Callable[[str], int | None]) -> int:
+        """The number of a choice, from 0.
+
+        Args:
+            question: What is asked, without a colon.
+            option: The option that answers it.
+            choices: What can be chosen, each a line.
+            find: Finds the choice that a person means who types no number; None for none.
+
+        Raises:
+            UsageError: Nobody is there to be asked.
+        """
+        self._need_person(question, option)
+        self.enumerate(choices)
+        while True:
+            answer = self._read(f"{question}: ").strip()
+            found = int(answer) - 1 if answer.isascii() and answer.isdigit() else find(answer)
+            if found is not None and found in range(len(choices)):
+                return found
+            self.say(f"{shown_name(answer)} is none of them." if answer else _UNANSWERED)
+
+    def enumerate(self, choices: Sequence[str]) -> None:
+        """Shows what can be chosen, each with its number, from 1."""
+        width = len(str(len(choices)))
+        for number, choice in enumerate(choices, 1):
+            self.say(f"  {number:>{width}}  {choice}")
+
+    def say(self, text: str) -> None:
+        """Says something, in the place where questions are asked."""
+        self._console.print(escape(visible(text)))
+
+    def _need_person(self, question: str, option: str) -> None:
+        if not self.has_person:
+            raise click.UsageError(f"{option}: got nothing, and nobody is there to be asked: {question}")
+
+    def _read(self, prompt: str) -> str:
+        try:
+            return input(visible(prompt))
+        except EOFError:  # Ctrl-D, or a terminal that has gone
+            raise KeyboardInterrupt from None
+
+
+_UNANSWERED = "This needs an answer; Ctrl-C stops, and changes nothing."
+_YES = frozenset({"y", "yes"})
+_NO = frozenset({"n", "no"})
+
+
+# ---- page files ----
+# Pages as files: for their owner alone, because a page says what somebody works with, and how much.
+
+IN_BROWSER: Final = ""
+"""The name of the file when no file was named."""
+
+
+def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
+    """Puts a page where somebody wants it, and says where it is.
+
+    Args:
+        page: The page.
+        out: The file, `-` for standard output, or :data:`IN_BROWSER`.
+        folder: Where the file is that the browser is given.
+        name: The name of that file.
+
+    Raises:
+        click.ClickException: The file cannot be written.
+    """
+    if out == "-":
+        click.echo(page, nl=False)
+        return
+    path = Path(out) if out != IN_BROWSER else folder.path() / name
+    write_page(path, page)
+    click.echo(f"The page is in {visible(str(path))}")
+    if out == IN_BROWSER:
+        webbrowser.open(path.absolute().as_uri())
+
+
+def write_page(path: Path, page: str) -> None:
+    """Writes a file that its owner alone can read.
+
+    Raises:
+        click.ClickException: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {visible(str(path))}: {error.strerror}") from error

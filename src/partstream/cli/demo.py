@@ -18,10 +18,8 @@ from rich.markup import escape
 from rich.rule import Rule
 from rich.text import Text
 
-from partstream.cli.console import make_console
-from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
+from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
 from partstream.cli.terminal import program
-from partstream.cli.wrapping import broken_command
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 from rich.text import Text
 
-from partstream.cli.busy import waiting_for
-from partstream.cli.console import make_console, print_hanging
+from partstream.cli.console import make_console, print_hanging, waiting_for
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.terminal import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options

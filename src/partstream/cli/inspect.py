@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.bundles.exchange import RedactionLevel
-from partstream.cli.busy import busy_with
+from partstream.cli.console import busy_with
 from partstream.cli.inspect_files import files_named, last_answer
 from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.recordings import protocol_option

@@ -11,7 +11,7 @@ import click
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
-from partstream.cli.busy import busy_with
+from partstream.cli.console import busy_with
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.inspector.page import page_html

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from partstream.bundles.redaction import what_is_in_it
-from partstream.cli.busy import busy_with
-from partstream.cli.console import make_console
+from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
 
 if TYPE_CHECKING:

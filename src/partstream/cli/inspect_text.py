@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.text import Text
 
-from partstream.cli.busy import busy_with
-from partstream.cli.console import make_console
+from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.inspector.answer_view import UNKNOWN

@@ -13,8 +13,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from partstream.cli.busy import waiting_for
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, waiting_for
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.terminal import ExitCode
 from partstream.cli.upstream_options import gateway_of, server_options

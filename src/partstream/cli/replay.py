@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.cli.console import StreamRenderer
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
-from partstream.cli.rendering import StreamRenderer
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError

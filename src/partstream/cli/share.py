@@ -10,8 +10,7 @@ from rich.text import Text
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction import redact
-from partstream.cli.busy import busy_with
-from partstream.cli.console import make_console
+from partstream.cli.console import busy_with, make_console
 from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
 from partstream.cli.opened_recordings import spare_recordings

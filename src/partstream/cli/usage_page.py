@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from partstream.cli.page_files import put_page
+from partstream.cli.console import put_page
 from partstream.codec.system import CACHE
 from partstream.tokens.usage import UsageBook
 from partstream.vscode.pages.document import Hashes
@@ -35,7 +35,7 @@ def show_usage_page(
     """Writes the page and says where it is.
 
     Args:
-        out: The file, `-` for standard output, or :data:`~partstream.cli.page_files.IN_BROWSER`.
+        out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
         rows: The usage that servers of others reported.
         served: The answers that this machine served and that are not in `rows`.
         days: The days that the page shows, including today.

@@ -18,7 +18,7 @@ from partstream.upstream.endpoint import Secret, is_hub_key
 
 if TYPE_CHECKING:
     from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress
-    from partstream.cli.asking import Questions
+    from partstream.cli.console import Questions
 
 
 HUB: Final = "hub"

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.asking import Questions
-from partstream.cli.console import make_console
+from partstream.cli.console import Questions, make_console
 from partstream.cli.terminal import ExitCode
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.json_codec import dumps

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from partstream.cli.console import put_page, write_page
 from partstream.cli.inspect_page import can_open_browser
-from partstream.cli.page_files import put_page, write_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
