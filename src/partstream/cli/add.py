@@ -16,8 +16,8 @@ from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
 from partstream.cli.console import Questions, make_console, print_hanging
+from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode, program
-from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
 from partstream.config.editing import (
     Addition,

@@ -15,8 +15,8 @@ import click
 from partstream.cli.chat_captures import KEPT, ChatCaptures, checked_file
 from partstream.cli.chat_partners import OwnProvider, Server
 from partstream.cli.chat_session import ChatSession, Screens
+from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
-from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.codec.system import CACHE
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import ThinkingMode

@@ -12,7 +12,7 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
-from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
+from partstream.cli.options import UnusableConfigurationError, configuration_of, server_options
 from partstream.codec.text import visible
 from partstream.config.table import SETTINGS, configuration_file
 from partstream.errors import CallerError, LanguageModelError

@@ -30,8 +30,8 @@ from partstream.cli.conformance_reports import (
 )
 from partstream.cli.conformance_screen import ReportScreen
 from partstream.cli.console import make_console
+from partstream.cli.options import check_variable
 from partstream.cli.terminal import ExitCode
-from partstream.cli.upstream_options import check_variable
 from partstream.codec.text import visible
 from partstream.conformance.capabilities import Capabilities
 from partstream.conformance.driving import TimeLimits

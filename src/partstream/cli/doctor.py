@@ -15,9 +15,9 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging, waiting_for
+from partstream.cli.options import UnusableConfigurationError, configuration_of, server_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.terminal import ExitCode
-from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, server_options
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
 from partstream.config.examination import (

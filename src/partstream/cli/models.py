@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from partstream.cli.console import make_console, waiting_for
+from partstream.cli.options import gateway_of, server_options
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.terminal import ExitCode
-from partstream.cli.upstream_options import gateway_of, server_options
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.config.examination import explained

@@ -12,8 +12,8 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console, print_hanging
+from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
-from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.text import visible
 from partstream.config.editing import KeyNotKeptError, read_user_file, remove
 from partstream.config.table import (

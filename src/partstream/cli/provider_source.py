@@ -62,7 +62,7 @@ def check_beside_provider(options: Mapping[str, Any]) -> None:
 
 def log_as_wanted(options: Mapping[str, Any]) -> None:
     """Logs as much as the settings say, of which a provider has no other."""
-    from partstream.cli.upstream_options import configuration_of  # noqa: PLC0415 - takes 0.2 s to import
+    from partstream.cli.options import configuration_of  # noqa: PLC0415 - takes 0.2 s to import
 
     configuration_of(header_variables=(), **{name: options[name] for name in _ALSO_OF_PROVIDERS & options.keys()})
 

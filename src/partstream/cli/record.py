@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.bundles.forms import FORMS
+from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.record_screen import RecordJsonScreen, RecordScreen, RecordTextScreen
-from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.system import DATA
 from partstream.errors import CallerError
 

@@ -72,7 +72,7 @@ class ServedProviders:
             UsageError: There is no base URL.
             UnusableConfigurationError: A setting is invalid.
         """
-        from partstream.cli.upstream_options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
+        from partstream.cli.options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
         from partstream.lm.outputs import ErrorMode  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
         from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - comes with it

@@ -13,8 +13,8 @@ from rich.markup import escape
 
 from partstream.cli.console import make_console
 from partstream.cli.opened_recordings import PACE, notice, open_recordings
+from partstream.cli.options import check_variable
 from partstream.cli.recordings import UnreadableRecordingError
-from partstream.cli.upstream_options import check_variable
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError

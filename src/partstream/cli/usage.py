@@ -161,7 +161,7 @@ def command(
 
 def _upstreams_of(profile: str) -> frozenset[str]:
     """The identities under which answers of a profile's server were counted, in whatever protocol they came."""
-    from partstream.cli.upstream_options import configuration_of  # noqa: PLC0415 - most calls need no settings
+    from partstream.cli.options import configuration_of  # noqa: PLC0415 - most calls need no settings
     from partstream.protocols.protocol import asked_protocols  # noqa: PLC0415
     from partstream.upstream.configuration import fingerprint_of  # noqa: PLC0415
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import click
 
 from partstream.cli.console import Questions, make_console
+from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
-from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible

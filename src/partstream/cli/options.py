@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.cli.logs import log_to_standard_error
 from partstream.cli.terminal import ExitCode
-from partstream.codec.text import visible
+from partstream.codec.text import visible, visible_record
 from partstream.config.loading import load_configuration
 from partstream.config.table import SETTINGS, Given
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.row import shown_variable
+from partstream.upstream.context import TRACE, LogLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
@@ -23,15 +25,39 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
     from partstream.upstream.configuration import GatewayConfiguration
 
-__all__ = [
-    "UnusableConfigurationError",
-    "check_variable",
-    "configuration_of",
-    "gateway_of",
-    "header_of",
-    "server_options",
-    "upstream_options",
-]
+
+# ---- logs ----
+# Writes the log to standard error for a command that is asked to.
+
+
+def log_to_standard_error(level: LogLevel) -> None:
+    """Writes what Partstream logs from a level on, until the command ends."""
+    logger = logging.getLogger("partstream")
+    before, propagated = logger.level, logger.propagate
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Records("%(levelname)s %(name)s: %(message)s"))
+
+    def undo() -> None:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+        logger.propagate = propagated
+
+    logger.addHandler(handler)
+    logger.setLevel(level.number)
+    logger.propagate = False
+    click.get_current_context().call_on_close(undo)
+
+
+class _Records(logging.Formatter):
+    """Formats a record so that no text in it looks like another record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.levelno == TRACE:  # `logging` has no name for it
+            record.levelname = LogLevel.TRACE.name
+        return visible_record(super().format(record))
+
+
+# ---- upstream options ----
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
