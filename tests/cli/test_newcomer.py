@@ -119,7 +119,7 @@ def test_a_terminal_shows_that_a_model_is_waited_for_and_a_pipe_does_not(
     is_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """A local server loads a model in some seconds to minutes."""
-    monkeypatch.setattr("partstream.cli.chat_session.MOMENTS", (0.0,))
+    monkeypatch.setattr("partstream.cli.chat.MOMENTS", (0.0,))
 
     async def test() -> None:
         async with ReplayUpstream(fault="stall_before_events") as upstream:
