@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.cli.serve_observers import METRICS_PATH
+from partstream.cli.serve_plan import METRICS_PATH
 from partstream.hub.directory import api as hub_api
 from partstream.hub.page.document import routes as hub_page
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from commands import call, terminal
 
-from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
+from partstream.cli.serve_plan import JsonScreen, Start, TextScreen
 from partstream.server.clients import kept_token
 from partstream.server.demo_provider import DemoProvider
 from serving.hosted import hosted

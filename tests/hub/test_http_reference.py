@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hub.hubs import Seller, hub, person
 from offences import assert_none
-from partstream.cli.serve_observers import METRICS_PATH
+from partstream.cli.serve_plan import METRICS_PATH
 from serving.asgi import ask
 
 if TYPE_CHECKING:

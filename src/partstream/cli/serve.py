@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.cli.serve_observers import observer_options
 from partstream.cli.serve_options import number_options, option_of, variable_of
-from partstream.cli.serve_plan import ServePlan
-from partstream.cli.serve_process import Heard, Opened, loop_factory
-from partstream.cli.serve_screen import JsonScreen, Screen, Start, TextScreen
-from partstream.cli.serve_store import store_options
+from partstream.cli.serve_plan import (
+    Heard,
+    JsonScreen,
+    Opened,
+    Screen,
+    ServePlan,
+    Start,
+    TextScreen,
+    loop_factory,
+    observer_options,
+    store_options,
+)
 from partstream.cli.terminal import ExitCode
 from partstream.errors import CallerError, to_install
 from partstream.hub.commands_serve import hub_options

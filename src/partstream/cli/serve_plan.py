@@ -5,31 +5,312 @@ No key is in it: it has the places of keys alone, and whoever serves reads them 
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import inspect
+import json
 import os
-from dataclasses import dataclass, fields
+import sys
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.serve_observers import Observers
-from partstream.cli.serve_options import option_of
-from partstream.cli.serve_providers import ServedProviders
-from partstream.cli.serve_store import opened_store
-from partstream.codec.system import DATA
+from partstream.cli.provider_source import load, reloaded
+from partstream.cli.serve_captures import captured_answers
+from partstream.cli.serve_options import option_of, variable_of
+from partstream.cli.terminal import echo_while_read, program
+from partstream.codec.system import CACHE, DATA
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
+from partstream.runtime.progress import fault_of
+from partstream.runtime.provider_files import default_name
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token, local_program
-from partstream.server.listening import ConnectionLimits, is_loopback_address
+from partstream.server.listening import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    ConnectionLimits,
+    allow_files,
+    is_loopback_address,
+    shown_host,
+    stopped_by_signals,
+)
 from partstream.server.settings import SERVING_NUMBERS, ServingSettings
+from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
+from partstream.server.tracing import start_tracing
+from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import socket
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
     from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.runtime.provider_files import ReloadedProvider
+    from partstream.server.application import ServingApp
     from partstream.server.clients import AccessToken
+    from partstream.server.settings import AnswerObservation
+    from partstream.server.stored_answers import SQLiteAnswers
+    from partstream.server.tracing import Tracing
+    from partstream.tokens.ledger import Ledger
 
-__all__ = ["ServePlan", "is_given"]
+
+# ---- serve store ----
+# The options of `partstream serve` for the responses that clients ask to store.
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+_FILE_NAME: Final = "serve-responses.sqlite"
+_DAYS: Final = 30.0
+
+
+def store_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Adds the options to a command, as `store_file`, `no_store` and `store_days`."""
+    with_options: Any = function
+    for option in reversed(_OPTIONS):
+        with_options = option(with_options)
+    return cast("Callable[_Parameters, _Result]", with_options)
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--store-file",
+        type=click.Path(path_type=Path),
+        envvar=variable_of("store_file"),
+        help="SQLite file for the responses that clients ask to store. Default: one in the data folder.",
+    ),
+    click.option(
+        "--no-store",
+        is_flag=True,
+        envvar=variable_of("no_store"),
+        help="Store no response, whatever clients ask for: previous_response_id works on a WebSocket alone.",
+    ),
+    click.option(
+        "--store-days",
+        type=click.FloatRange(0.001, 3650),
+        default=_DAYS,
+        show_default=True,
+        metavar="DAYS",
+        envvar=variable_of("store_days"),
+        help="How long a stored response is kept after the last one that continues it.",
+    ),
+)
+
+
+def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
+    """The store that the options choose.
+
+    Raises:
+        StoreUnusableError: The file cannot be used.
+    """
+    from partstream.server.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
+
+    if options["no_store"]:
+        return None
+    return SQLiteAnswers(options["store_file"] or DATA.path() / _FILE_NAME, options["store_days"])
+
+
+# ---- serve providers ----
+# The providers that `partstream serve` serves: from files and modules, of profiles, and the built-in one.
+
+_DEMO: Final = "demo"
+
+
+@dataclass
+class ServedProviders:
+    """The providers by name, and what has to be ended with them.
+
+    Attributes:
+        by_name: The providers.
+        files: The files of the providers that are loaded again when they are edited.
+    """
+
+    by_name: dict[str, LanguageModelChatProvider] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    _endings: list[Callable[[], Any]] = field(default_factory=list)
+    _reloaded: list[ReloadedProvider] = field(default_factory=list)
+    _ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The one ledger of all providers; None if none of them needs it."""
+        return self._ledger
+
+    def add_source(self, source: str, *, on_load: Callable[[str, BaseException | None], None] | None = None) -> None:
+        """Adds the provider of a file or a module.
+
+        Args:
+            source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+            on_load: Has the source loaded again after each edit, and is told of it.
+
+        Raises:
+            UnusableProviderError: It cannot be loaded.
+        """
+        if on_load is None:
+            self._add(default_name(source), load(source, self._opened_ledger))
+            return
+        provider, loader = reloaded(source, lambda error: on_load(source, error), self._opened_ledger)
+        self._reloaded.append(provider)
+        if loader.file is not None:
+            self.files.append(loader.file)
+        self._add(default_name(source), provider)
+
+    def add_upstreams(self, profiles: Iterable[str | None]) -> None:
+        """Adds the provider of each profile's server; None is the one in force.
+
+        Raises:
+            UsageError: There is no base URL.
+            UnusableConfigurationError: A setting is invalid.
+        """
+        from partstream.cli.options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
+        from partstream.lm.outputs import ErrorMode  # noqa: PLC0415 - comes with it
+        from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
+        from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - comes with it
+
+        ledger, counters = self._opened_ledger(), Counters()
+        for profile in profiles:
+            gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
+            # A client reads the status; an error as text would be an answer of the model to it.
+            served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=CACHE.path())
+            name = profile or urlsplit(gateway.base_url).hostname or "server"
+            self._add(name, GatewayProvider(served, ledger=ledger, counters=counters))
+
+    def add_demo(self) -> None:
+        """Adds the built-in provider, which needs no server and no key."""
+        from partstream.server.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
+
+        self._add(_DEMO, DemoProvider())
+
+    async def follow_edits(self) -> None:
+        """Loads edited files again until it is cancelled."""
+        await asyncio.gather(*(provider.follow() for provider in self._reloaded))
+
+    async def aclose(self) -> None:
+        """Closes all providers that can be closed."""
+        async with AsyncExitStack() as stack:
+            for end in self._endings:
+                stack.push_async_callback(end)
+            for provider in self.by_name.values():
+                aclose = getattr(provider, "aclose", None)
+                if inspect.iscoroutinefunction(aclose):
+                    stack.push_async_callback(aclose)
+
+    def _opened_ledger(self) -> Ledger:
+        """The one ledger of all providers, opened when the first one needs it."""
+        from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - most providers need none
+
+        if self._ledger is None:
+            self._ledger = ledger = open_ledger()
+            self._endings.append(lambda: asyncio.to_thread(ledger.close))
+        return self._ledger
+
+    def _add(self, name: str, provider: LanguageModelChatProvider) -> None:
+        unused, number = name, 1
+        while unused in self.by_name:
+            number += 1
+            unused = f"{name}-{number}"
+        self.by_name[unused] = provider
+
+
+# ---- serve observers ----
+# Everybody who hears of each answer that `partstream serve` has given: the screen, the ledger, metrics and spans.
+
+METRICS_PATH: Final = "/metrics"
+
+
+class MetricsAccess(Choice):
+    """Who may read the metrics."""
+
+    TOKEN = "token", "Who has the token"
+    OPEN = "open", "Everybody who reaches the server"
+    OFF = "off", "Nobody: nothing is measured"
+
+
+def observer_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds to a command the options of :class:`Observers`."""
+    function = click.option(
+        "--otlp",
+        metavar="URL",
+        help="Send spans to this OpenTelemetry collector, such as http://127.0.0.1:4318. "
+        "Default: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
+    )(function)
+    function = click.option(
+        "--metrics",
+        type=click.Choice([one.value for one in MetricsAccess]),
+        default=MetricsAccess.TOKEN.value,
+        envvar=variable_of("metrics"),
+        show_default=True,
+        help=f"Who may read {METRICS_PATH}, in the form of Prometheus.",
+    )(function)
+    return click.option(
+        "--log",
+        type=click.Choice([*(one.value for one in LogForm), "off"]),
+        default=LogForm.TEXT.value,
+        envvar=variable_of("log"),
+        show_default=True,
+        help="The form of the line that is printed for each answer.",
+    )(function)
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Who hears of answers.
+
+    Attributes:
+        log: The form of the lines, or `off`.
+        metrics: Who may read the metrics.
+        tracing: The spans, or None.
+        as_json: Whether everything that is printed is JSON.
+        keeps_ledger: Whether the answers are entered into the ledger of whoever runs the command.
+    """
+
+    log: str
+    metrics: MetricsAccess
+    tracing: Tracing | None
+    as_json: bool
+    keeps_ledger: bool = True
+
+    @classmethod
+    def of_options(
+        cls, log: str, metrics: str, otlp: str | None, *, as_json: bool, keeps_ledger: bool = True
+    ) -> Observers:
+        """Those that the options name.
+
+        Raises:
+            CallerError: The address of the collector is none, or a package is missing.
+        """
+        return cls(log, MetricsAccess(metrics), start_tracing(otlp, is_of_program=True), as_json, keeps_ledger)
+
+    @contextmanager
+    def of(self, application: ServingApp) -> Iterator[None]:
+        """Lets them hear of the answers of an application until the block ends, which writes what is left."""
+        with ExitStack() as stack:
+            if (line := self._line()) is not None:
+                application.on_did_finish_answer(lambda answer: echo_while_read(line(answer)))
+            if self.keeps_ledger and (ledger := open_answer_ledger()) is not None:
+                stack.callback(ledger.close)
+                application.on_did_finish_answer(ledger.observe)
+            if self.metrics is not MetricsAccess.OFF:
+                from partstream.server.telemetry import ServingMetrics  # noqa: PLC0415 - of an extra
+
+                measured = ServingMetrics(lambda: application.open_answers)
+                application.on_did_finish_answer(measured.observe)
+                application.add_page(METRICS_PATH, measured.page, is_open=self.metrics is MetricsAccess.OPEN)
+            if self.tracing is not None:
+                stack.callback(self.tracing.close)
+                application.trace_answers(self.tracing.start_trace)
+            yield
+
+    def _line(self) -> Callable[[AnswerObservation], str] | None:
+        if self.log == "off":
+            return None
+        return json_line if self.as_json or self.log == LogForm.JSON.value else text_line
+
+
+# ---- serve plan ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +332,7 @@ class ServePlan:
         metrics: Who may read the metrics.
         otlp: The address of a collector of spans, or None.
         options: The options that come from tables, by name: the numbers of settings, None where nobody gave one, those
-            of :func:`~partstream.cli.serve_store.opened_store`, and those of a hub.
+            of :func:`~partstream.cli.serve_plan.opened_store`, and those of a hub.
     """
 
     sources: tuple[str, ...] = ()
@@ -237,3 +518,313 @@ def _add_server_of_settings(providers: ServedProviders) -> None:
     except click.UsageError as error:
         ways = "give a file such as my_model.py, or --demo, or name a model server"
         raise click.UsageError(f"nothing to serve: {ways} ({error.message})") from error
+
+
+# ---- serve screen ----
+# What `partstream serve` says, as text or JSON: where it listens, which models there are, and what happens.
+
+_MOST_MODELS = 12
+_USUAL_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+"""Where `partstream connect` looks by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a person has to know to ask the server.
+
+    Attributes:
+        host: The address that it listens on.
+        port: The port that it listens on.
+        token: The token, or None where everybody on this machine may ask.
+        is_public: Whether other machines can reach the address.
+        hub: How people are shown the database of the hub that is served; None for no hub.
+    """
+
+    host: str
+    port: int
+    token: AccessToken | None
+    is_public: bool
+    hub: str | None = None
+
+    @property
+    def root(self) -> str:
+        """The URL of the server, as a program on this machine reaches it."""
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not bound to here
+        return f"http://{shown_host(everywhere.get(self.host, self.host))}:{self.port}"
+
+
+class Screen(Protocol):
+    """Where the command says what happens."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """The server listens; `base_paths` has the path of a client's base URL by protocol."""
+        ...
+
+    def listed(self, models: Sequence[str]) -> None:
+        """The providers have listed their models."""
+        ...
+
+    def reloaded(self, source: str, error: BaseException | None) -> None:
+        """An edited file was loaded again, or could not be."""
+        ...
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """The server was told to stop while answers are open."""
+        ...
+
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """One of several processes listens, at `url` alone."""
+        ...
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """One of several processes has died, and is started again after so many seconds."""
+        ...
+
+
+class TextScreen:
+    """Lines for people."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """Says the base URLs, and where the token is."""
+        echo_while_read(f"Serving on {start.root} (Ctrl-C stops the server)")
+        by_url: dict[str, list[str]] = {}
+        for protocol, path in base_paths.items():
+            by_url.setdefault(start.root + path, []).append(protocol)
+        for url, protocols in by_url.items():
+            echo_while_read(f"  {url}  {', '.join(protocols)}")
+        echo_while_read(_said_of_token(start.token) if start.hub is None else _said_of_hub(start))
+        if start.is_public:
+            echo_while_read(
+                "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
+            )
+        other = "" if start.root == _USUAL_URL else f" --url {start.root}"
+        if start.hub is None:
+            echo_while_read(f"  `{program()} connect CLIENT{other}` sets a client up")
+
+    def listed(self, models: Sequence[str]) -> None:
+        """Says the models."""
+        more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+        echo_while_read(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
+
+    def reloaded(self, source: str, error: BaseException | None) -> None:
+        """Says what became of an edit."""
+        if error is None:
+            echo_while_read(f"{source} was loaded again")
+        else:
+            click.echo(f"{source} cannot be loaded, the version before answers: {fault_of(error)}", err=True)
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """Says what is waited for."""
+        what = "1 answer" if answers == 1 else f"{answers} answers"
+        click.echo(f"Waiting up to {seconds:g} s for {what}; Ctrl-C again ends at once.", err=True)
+
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """Says where the worker is reached."""
+        echo_while_read(f"  worker {number}: process {pid}, its own metrics and health at {url}")
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """Says how it ended."""
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        click.echo(f"worker {number} has ended ({how}); it is started again in {seconds:g} s", err=True)
+
+
+def _said_of_token(token: AccessToken | None) -> str:
+    if token is None:
+        return "  No token: every program on this machine may ask."
+    if token.is_new and sys.stdout.isatty():
+        # The one time that it is shown, and to a person alone: what is no terminal may be a log.
+        return f"  token: {token.secret.reveal()}\n  (made just now, kept in {token.where}, not shown again)"
+    return f"  token: in {token.where}"
+
+
+def _said_of_hub(start: Start) -> str:
+    return (
+        f"  hub: {start.hub}\n"
+        f"  page: {start.root}/hub\n"
+        "  people: `partstream hub key add NAME` prints a key, `partstream hub invite NAME` a link to get one"
+    )
+
+
+class JsonScreen:
+    """One JSON object a line."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """Writes the base URLs, and where the token is; never the token."""
+        token = start.token
+        _write(
+            type="listening",
+            url=start.root,
+            base_urls={protocol: start.root + path for protocol, path in base_paths.items()},
+            token_file=None if token is None or token.file is None else str(token.file),
+            **({} if start.hub is None else {"hub": start.hub}),
+        )
+
+    def listed(self, models: Sequence[str]) -> None:
+        """Writes the models."""
+        _write(type="models", models=list(models))
+
+    def reloaded(self, source: str, error: BaseException | None) -> None:
+        """Writes what became of an edit."""
+        if error is None:
+            _write(type="reloaded", source=source, error=None)
+            return
+        fault = fault_of(error)
+        place = fault.place
+        where = {} if place is None else {"file": place.file, "line": place.line}
+        _write(type="reloaded", source=source, error=fault.message, **where)
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """Writes what is waited for."""
+        _write(type="draining", answers=answers, seconds=seconds)
+
+    def worker_started(self, number: int, pid: int, url: str) -> None:
+        """Writes where the worker is reached."""
+        _write(type="worker", worker=number, process=pid, url=url)
+
+    def worker_ended(self, number: int, code: int, seconds: float) -> None:
+        """Writes how it ended."""
+        _write(type="worker_ended", worker=number, exit_code=code, starts_again_in=seconds)
+
+
+def _write(**fields: Any) -> None:
+    echo_while_read(json.dumps(fields, ensure_ascii=False))
+
+
+# ---- serve process ----
+# Serves in this process what the options of `partstream serve` choose, until it is stopped.
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Who is told what happens.
+
+    Attributes:
+        listening: Connections are accepted; told the path of a client's base URL by protocol.
+        listed: The providers have listed their models.
+        draining: The server was told to stop while so many answers are open; told for how many seconds they may go on.
+    """
+
+    listening: Callable[[Mapping[str, str]], None]
+    listed: Callable[[Sequence[str]], None]
+    draining: Callable[[int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a plan chose, opened in this process.
+
+    Attributes:
+        providers: The providers.
+        settings: The settings, with the open store.
+        limits: The limits of connections.
+        observers: Everybody who hears of answers.
+        hub: The hub that is served, or None.
+        hub_application: Its application, made before anything listens: its policy may be of no use. None for no hub.
+    """
+
+    providers: ServedProviders
+    settings: ServingSettings
+    limits: ConnectionLimits
+    observers: Observers
+    hub: OpenHub | None = None
+    hub_application: ServingApp | None = None
+
+    @classmethod
+    def of(
+        cls,
+        plan: ServePlan,
+        token: AccessToken | None,
+        on_load: Callable[[str, BaseException | None], None],
+        elsewhere: Mapping[str, LanguageModelChatProvider] = MappingProxyType({}),
+    ) -> Opened:
+        """Opens what a plan chose.
+
+        Args:
+            plan: The plan.
+            token: The token that clients present, or None.
+            on_load: Told of each file that was loaded again.
+            elsewhere: Providers by name that run elsewhere and are served too.
+
+        Raises:
+            UsageError: There is nothing to serve.
+            CallerError: A setting, a file or a source is of no use.
+        """
+        limits, hub = plan.limits(), plan.hub()
+        settings = plan.settings(token)
+        providers = plan.providers(on_load, elsewhere)
+        application = None if hub is None else hub.application(providers.by_name, settings, providers.ledger)
+        return cls(providers, settings, limits, plan.observers(), hub, application)
+
+    @asynccontextmanager
+    async def application(self) -> AsyncIterator[ServingApp]:
+        """The application, with everybody who hears of its answers; the end of the block closes everything."""
+        application = self._application()
+        following = asyncio.create_task(self.providers.follow_edits())
+        try:
+            # What the people of a hub ask is kept for nobody but as their team's policy says.
+            async with captured_answers(application) if self.hub is None else nullcontext():
+                with self.observers.of(application):
+                    yield application
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            await self.providers.aclose()
+            if self.settings.store is not None:
+                await self.settings.store.close()
+            if self.hub is not None:
+                self.hub.store.close()
+
+    def _application(self) -> ServingApp:
+        if self.hub_application is not None:
+            return self.hub_application
+        from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
+
+        return app(self.providers.by_name, self.settings)
+
+    async def serve(self, sockets: Sequence[socket.socket], heard: Heard) -> bool:
+        """Serves until a signal comes; whether all answers have ended before."""
+        from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError  # noqa: PLC0415 - of an extra
+
+        allow_files(2 * self.limits.connections)  # one for a client, one for the server behind a provider
+        beside: list[asyncio.Task[None]] = []
+        async with self.application() as application:
+            server = HttpServer(
+                application,
+                sockets,
+                limits=self.limits,
+                drain_seconds=self.settings.drain_seconds,
+                largest_message=self.settings.body_bytes,
+                on_drain=lambda answers: heard.draining(answers, self.settings.drain_seconds),
+            )
+
+            def listening() -> None:
+                heard.listening(application.base_paths)
+                beside.append(asyncio.create_task(_list_models(application, heard)))
+
+            try:
+                with stopped_by_signals(server.stop):
+                    await server.serve(listening)
+            except StoppedAtOnceError:
+                return False
+            finally:
+                for task in beside:
+                    task.cancel()
+                await asyncio.gather(*beside, return_exceptions=True)
+        return True
+
+
+async def _list_models(application: ServingApp, heard: Heard) -> None:
+    """Says the models when the providers have listed them: a server may take its time."""
+    heard.listed(await application.models())
+    # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+    gc.freeze()
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it is installed: on most systems, it comes with the extra."""
+    try:
+        import uvloop  # noqa: PLC0415 - it is not there on Windows
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from partstream.cli.serve_process import Heard, Opened, loop_factory
-from partstream.cli.serve_screen import JsonScreen, Screen, TextScreen
+from partstream.cli.serve_plan import Heard, JsonScreen, Opened, Screen, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
 from partstream.codec.system import end_silence
 from partstream.errors import CallerError

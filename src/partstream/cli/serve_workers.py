@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Sequence
 
-    from partstream.cli.serve_plan import ServePlan
-    from partstream.cli.serve_screen import Screen, Start
+    from partstream.cli.serve_plan import Screen, ServePlan, Start
 
 __all__ = ["Workers", "can_share_sockets"]
 

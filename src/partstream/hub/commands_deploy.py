@@ -21,9 +21,7 @@ import click
 from partstream._version import __version__
 from partstream.cli.provider_source import load
 from partstream.cli.serve_options import option_of
-from partstream.cli.serve_plan import ServePlan, is_given
-from partstream.cli.serve_process import Opened
-from partstream.cli.serve_screen import Start
+from partstream.cli.serve_plan import Opened, ServePlan, Start, is_given
 from partstream.cli.terminal import ExitCode
 from partstream.errors import to_install
 from partstream.runtime.provider_files import default_name
@@ -34,7 +32,7 @@ from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from partstream.cli.serve_screen import Screen
+    from partstream.cli.serve_plan import Screen
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.requests import Receive, Scope, Send
