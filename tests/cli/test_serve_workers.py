@@ -14,7 +14,7 @@ from commands import call
 
 from cli.test_serve import MODEL, TOKEN, running
 from partstream.cli.serve import command
-from partstream.cli.serve_restarts import LONGEST_DELAY, Restarts
+from partstream.cli.serve_workers import LONGEST_DELAY, Restarts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system gives no sockets to other processes")
 

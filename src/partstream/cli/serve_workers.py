@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.cli.serve_restarts import Restarts
 from partstream.cli.serve_worker import WorkerCommand
 from partstream.cli.terminal import ExitCode
 from partstream.server.listening import stopped_by_signals
@@ -23,7 +22,36 @@ if TYPE_CHECKING:
 
     from partstream.cli.serve_plan import Screen, ServePlan, Start
 
-__all__ = ["Workers", "can_share_sockets"]
+
+# ---- serve restarts ----
+# How long to wait before a worker process that has died is started again; reads no clock.
+
+LONGEST_DELAY: Final = 30.0
+"""Seconds; a machine on which every start fails is not kept busy by starting."""
+
+_FIRST_DELAY: Final = 0.1
+_SOUND_SECONDS: Final = 60.0
+"""A worker that lived so long has not failed at starting."""
+
+
+@dataclass(slots=True)
+class Restarts:
+    """The delays of one worker: the first is short, each further one twice as long, until one start has held."""
+
+    _next: float = _FIRST_DELAY
+
+    def delay_after(self, lived: float) -> float:
+        """How many seconds to wait before the next start.
+
+        Args:
+            lived: How many seconds the worker lived that has just died.
+        """
+        delay = _FIRST_DELAY if lived >= _SOUND_SECONDS else self._next
+        self._next = min(2 * delay, LONGEST_DELAY)
+        return delay
+
+
+# ---- serve workers ----
 
 _HEARING_SECONDS: Final = 5.0
 """How long the reports of a worker that has ended are read: a program that it started may hold the pipe open."""
