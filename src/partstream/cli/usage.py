@@ -8,7 +8,9 @@ served from such a server are in both, and are added up once.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
@@ -16,10 +18,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, put_page
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
-from partstream.codec.system import DATA
+from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
 from partstream.settings.kinds import shown_name
 from partstream.tokens.ledger import LEDGER_NAME
@@ -33,15 +35,19 @@ from partstream.tokens.ledger_file import (
     read_answer_rows,
     read_usage_rows,
 )
+from partstream.tokens.usage import UsageBook
+from partstream.vscode.pages.document import Hashes
+from partstream.vscode.pages.usage import usage_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
 
-    from partstream.tokens.records import AnswerRow
+    from partstream.tokens.records import AnswerRow, UsageRow
 
-__all__ = ["command"]
+
+# ---- usage ----
 
 _WIDEST_BAR: Final = 60
 """Columns."""
@@ -141,8 +147,6 @@ def command(
     rows = [row for row in rows if upstreams is None or row.upstream in upstreams]
     only_served = [] if upstreams is not None else [one for one in served if not one.is_kept]
     if page is not None:
-        from partstream.cli.usage_page import show_usage_page  # noqa: PLC0415 - most calls print a table
-
         show_usage_page(page, rows, only_served, days=days, model_pattern=model_pattern, named=_named)
         return
     if named is None:
@@ -327,3 +331,47 @@ def _can_encode(text: str, encoding: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+# ---- usage page ----
+# Writes the page of token usage, for `partstream usage --html`: into a file, or into the browser.
+
+_FILE: Final = "token-usage.html"
+
+
+def show_usage_page(
+    out: str,
+    rows: Sequence[UsageRow],
+    served: Sequence[AnswerRow],
+    *,
+    days: int,
+    model_pattern: str,
+    named: Callable[[AnswerRow], str],
+) -> None:
+    """Writes the page and says where it is.
+
+    Args:
+        out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
+        rows: The usage that servers of others reported.
+        served: The answers that this machine served and that are not in `rows`.
+        days: The days that the page shows, including today.
+        model_pattern: The pattern of the ids of the models on the page.
+        named: Gives the name under which a client stands on the page.
+
+    Raises:
+        click.ClickException: The file cannot be written.
+    """
+    book = UsageBook(days)
+    of_clients = [(_with_session(one), named(one)) for one in served]
+    answers: list[tuple[UsageRow, str | None]] = [*((row, None) for row in rows), *of_clients]
+    for row, asked_by in sorted(answers, key=lambda answer: answer[0].time):
+        if fnmatchcase(row.model, model_pattern):
+            book.remember([row], asked_by)
+    page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes())
+    put_page(page, out, CACHE, _FILE)
+
+
+def _with_session(answer: AnswerRow) -> UsageRow:
+    """The usage of a served answer in the conversation of its client."""
+    conversation = None if answer.session is None else f"{answer.client} {answer.session}"
+    return replace(answer.usage, conversation=conversation)
