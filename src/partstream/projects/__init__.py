@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partstream.projects.table import TEMPLATES, Template, find_template
+from partstream.cli.provider_source import TEMPLATES, Template, find_template
 from partstream.projects.writing import (
     FolderTakenError,
     ProjectName,

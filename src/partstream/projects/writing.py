@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from partstream.projects.table import Template
+    from partstream.cli.provider_source import Template
 
 __all__ = [
     "FolderTakenError",
