@@ -44,7 +44,7 @@ NOT_PACKED = {
     "partstream.cli": "the command line",
     "partstream.hub.clients": "what commands tell other clients",
     "partstream.conformance": "tests a provider; for a terminal",
-    "partstream.projects": "what `partstream new` writes",
+    "partstream.cli.new": "what `partstream new` writes",
     "partstream.recorder": "a proxy that a command starts",
     "partstream.testing": "servers for tests",
     "partstream.server.requests": "serves other programs",

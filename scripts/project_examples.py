@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.projects import TEMPLATES, ProjectName, project_files
+from partstream.cli.new import ProjectName, project_files
+from partstream.cli.provider_source import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

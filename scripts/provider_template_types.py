@@ -6,7 +6,8 @@ import json
 import keyword
 from typing import Final
 
-from partstream.projects import TEMPLATES, provider_template
+from partstream.cli.new import provider_template
+from partstream.cli.provider_source import TEMPLATES
 
 __all__ = ["provider_template_types"]
 

@@ -17,7 +17,8 @@ import pytest
 from clean_environment import SECONDS, build_wheel, install
 from cli.commands import call, run
 from newcomer import Newcomer
-from partstream.projects import TEMPLATES, ProjectName, UnusableNameError, find_template, project_files, write_project
+from partstream.cli.new import ProjectName, UnusableNameError, project_files, write_project
+from partstream.cli.provider_source import TEMPLATES, find_template
 from partstream.runtime.provider_files import SourceLoader
 
 ROOT = Path(__file__).parents[2]
