@@ -187,7 +187,7 @@ def test_a_module_that_the_sidecar_imports_and_the_extension_does_not_get_is_nam
 ):
     names = [name for name in packed if not name.endswith("/hosts/vscode/hubs.py")]
     (fault,) = faults_of_imports(names, SOURCE)
-    assert fault.startswith("partstream.hosts.vscode.hubs is missing: partstream.vscode.rpc_types.")
+    assert fault.startswith("partstream.hub.sidecar is missing: partstream.vscode.rpc_types.")
 
 
 def test_a_module_that_the_extension_gets_and_the_sidecar_never_imports_is_named(packed: dict[str, Path]):

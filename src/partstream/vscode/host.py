@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.hosts.vscode.hubs import hub_of, join_hub, standing_of
+from partstream.hub.sidecar import hub_of, join_hub, standing_of
 from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook

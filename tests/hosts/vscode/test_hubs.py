@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models.server import ModelServer, serving
-from partstream.hosts.vscode.hubs import join_hub
+from partstream.hub.sidecar import join_hub
 from partstream.vscode.gateway import GatewaySurroundings
 
 from .in_process import serving as session

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
 
-__all__ = ["hub_of", "join_hub", "standing_of"]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
