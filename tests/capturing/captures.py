@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from partstream.capturing.capture import AnswerCapture
-from partstream.capturing.exchange_capture import ExchangeCapture, KeptRequest
+from partstream.devtools.capturing.capture import AnswerCapture, ExchangeCapture, KeptRequest
 
 MOMENT = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)
 

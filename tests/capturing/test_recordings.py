@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from capturing.captures import request
-from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.kept_recordings import KeptRecordings
 from partstream.capturing.last_answers import LastAnswers
 from partstream.capturing.next_answers import NextAnswers
+from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.runtime.answer_files import FileLimits
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.capturing.door import CaptureSocket
 from partstream.capturing.door_client import follow
-from partstream.capturing.exchange_capture import KeptRequest
 from partstream.capturing.last_answers import LastAnswers
+from partstream.devtools.capturing.capture import KeptRequest
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import ViewServer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from partstream.capturing.capture import AnswerCapture
+    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.inspector.server import ViewSource
 
 SECONDS = 20

@@ -26,17 +26,15 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.capturing.entries import PART
+from partstream.devtools.capturing.capture import PART
 from partstream.lm.outputs import StreamOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from partstream.capturing.capture import AnswerCapture
-    from partstream.capturing.entries import Entry
-    from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.codec.redaction import Redactor
+    from partstream.devtools.capturing.capture import AnswerCapture, Entry, ExchangeCapture
 
 __all__ = ["AnswerSnapshot", "Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from partstream.capturing.capture import AnswerCapture
+from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.upstream.context import capturing
 
 if TYPE_CHECKING:

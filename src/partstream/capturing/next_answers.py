@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.capturing.capture import AnswerCapture
     from partstream.capturing.last_answers import LastAnswers
+    from partstream.devtools.capturing.capture import AnswerCapture
 
 __all__ = ["NextAnswers"]
 

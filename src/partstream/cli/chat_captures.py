@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from partstream.bundles.exchange import Bundle
-    from partstream.capturing.capture import AnswerCapture
+    from partstream.devtools.capturing.capture import AnswerCapture
 
 __all__ = ["KEPT", "ChatCaptures", "checked_file"]
 

@@ -48,8 +48,8 @@ from partstream.upstream.context import capturing, run_to_the_last_report
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream.capturing.capture import AnswerCapture
     from partstream.conversation.provider_state import CallersMemory
+    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest

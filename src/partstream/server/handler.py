@@ -48,8 +48,8 @@ from partstream.server.state import OwnerRequest, asked_of_store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.capturing.capture import AnswerCapture
     from partstream.conversation.provider_state import CallersMemory
+    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import (
         RequestReferences,

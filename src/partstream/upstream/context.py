@@ -18,7 +18,7 @@ from partstream.settings.kinds import Choice
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Iterator
 
-    from partstream.capturing.capture import AnswerCapture
+    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.cancellation import CancellationToken
 
 

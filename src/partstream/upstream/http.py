@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from partstream.capturing.exchange_capture import ExchangeCapture, KeptRequest
     from partstream.codec.redaction import Redactor
+    from partstream.devtools.capturing.capture import ExchangeCapture, KeptRequest
     from partstream.errors import UpstreamError
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.endpoint import CredentialSource, Secret
@@ -528,7 +528,7 @@ def begin_exchange(
         own_headers: The names of headers that somebody set for this request, in lower case: any may hold a secret.
         redactor: Makes what removes the secrets of the request from its response.
     """
-    from partstream.capturing.exchange_capture import KeptRequest  # noqa: PLC0415 - whoever captures has loaded it
+    from partstream.devtools.capturing.capture import KeptRequest  # noqa: PLC0415 - whoever captures has loaded it
 
     shown = without_secrets_by_name(_without(request.headers.multi_items(), frozenset(secrets), own_headers))
     query = query_without_secrets(request.url.query.decode(errors="replace"))

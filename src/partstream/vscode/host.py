@@ -196,7 +196,7 @@ class ProviderHost:
             ProviderFailedError: The provider failed, or the model is unknown.
             InvalidParamsError: A part of a message has the wrong shape.
         """
-        from partstream.capturing.progress import CapturedProgress  # noqa: PLC0415 - not before the first answer
+        from partstream.devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - not before the first answer
         from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - the same
             HostedAnswer,  # noqa: PLC0415 - not before the first answer
             SealedState,

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from partstream.bundles.exchange import Bundle
-    from partstream.capturing.capture import AnswerCapture
     from partstream.capturing.door import CaptureSocket
+    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.vscode import rpc_types as wire
 
 __all__ = ["HostRecordings"]
