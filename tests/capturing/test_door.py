@@ -14,8 +14,8 @@ from capturing.captures import request
 from partstream.bundles.exchange import HowEnded
 from partstream.capturing.door import FRAME, HAS_DOORS, CaptureSocket
 from partstream.capturing.door_client import FollowedAnswer, follow, newest_answer
-from partstream.capturing.last_answers import LastAnswers
 from partstream.codec.redaction import Redactor
+from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart
 
 pytestmark = pytest.mark.skipif(not HAS_DOORS, reason="Windows has no Unix sockets in its event loops")

@@ -10,9 +10,8 @@ import pytest
 
 from capturing.captures import request
 from partstream.capturing.kept_recordings import KeptRecordings
-from partstream.capturing.last_answers import LastAnswers
-from partstream.capturing.next_answers import NextAnswers
 from partstream.devtools.capturing.capture import AnswerCapture
+from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.runtime.answer_files import FileLimits
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.capturing.door import CaptureSocket
 from partstream.capturing.door_client import follow
-from partstream.capturing.last_answers import LastAnswers
 from partstream.devtools.capturing.capture import KeptRequest
+from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import ViewServer

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from partstream.capturing.last_answers import LastAnswers
     from partstream.devtools.capturing.capture import AnswerCapture
+    from partstream.devtools.capturing.last_answers import LastAnswers
 
 __all__ = ["FRAME", "HAS_DOORS", "CaptureSocket", "doors_folder"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from partstream.capturing.last_answers import LastAnswers
 from partstream.cli.terminal import program
+from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from partstream.capturing.door import CaptureSocket
-from partstream.capturing.last_answers import LastAnswers
+from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:

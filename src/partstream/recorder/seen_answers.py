@@ -15,9 +15,9 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.capturing.last_answers import LastAnswers
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
 from partstream.devtools.capturing.capture import KeptRequest
+from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.recorder.judging import JudgedAnswer, JudgingProcess
 from partstream.recorder.recording_file import is_document, model_asked, redactor_of_request
 from partstream.recorder.spoken import protocol_at

@@ -45,7 +45,7 @@ from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_ha
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.capturing.last_answers import LastAnswers
+    from partstream.devtools.capturing.last_answers import LastAnswers
     from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import SocketConversation, SocketTurn

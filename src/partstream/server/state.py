@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from partstream.capturing.last_answers import LastAnswers
+    from partstream.devtools.capturing.last_answers import LastAnswers
     from partstream.lm.cancellation import Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol

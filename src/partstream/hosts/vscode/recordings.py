@@ -7,8 +7,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from partstream.capturing.last_answers import LastAnswers
-from partstream.capturing.next_answers import NextAnswers
+from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.upstream.configuration import is_off_here
 from partstream.vscode.failures import run_in_thread
 
