@@ -12,9 +12,8 @@ import pytest
 
 from capturing.captures import request
 from partstream.bundles.exchange import HowEnded
-from partstream.capturing.door import FRAME, HAS_DOORS, CaptureSocket
-from partstream.capturing.door_client import FollowedAnswer, follow, newest_answer
 from partstream.codec.redaction import Redactor
+from partstream.devtools.capturing.door import FRAME, HAS_DOORS, CaptureSocket, FollowedAnswer, follow, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart
 

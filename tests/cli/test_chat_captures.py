@@ -13,8 +13,7 @@ from commands import call, end, run, start
 
 from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.forms import read_any
-from partstream.capturing.door import HAS_DOORS
-from partstream.capturing.door_client import newest_answer
+from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols
 from partstream.testing import ReplayUpstream

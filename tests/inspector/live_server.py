@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.capturing.door import CaptureSocket
-from partstream.capturing.door_client import follow
 from partstream.devtools.capturing.capture import KeptRequest
+from partstream.devtools.capturing.door import CaptureSocket, follow
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html

@@ -13,7 +13,7 @@ import pytest
 
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
-from partstream.capturing.door_client import follow
+from partstream.devtools.capturing.door import follow
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.server import Ending
 from partstream.recorder.session import RecordingSession

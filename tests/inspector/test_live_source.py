@@ -7,7 +7,7 @@ import asyncio
 from inspector import sample_streams as streams
 from inspector.live_server import Memory
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.capturing.door_client import FollowedAnswer
+from partstream.devtools.capturing.door import FollowedAnswer
 from partstream.inspector.live_source import LiveSource
 
 SECONDS = 20

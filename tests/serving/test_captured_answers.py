@@ -4,9 +4,8 @@ import asyncio
 from typing import Any
 
 from partstream.capturing.bundling import bundle_of, snapshot_of
-from partstream.capturing.door import HAS_DOORS
-from partstream.capturing.door_client import newest_answer
 from partstream.cli.serve_captures import captured_answers
+from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app

@@ -92,8 +92,10 @@ class ChatCaptures:
         """Lets other programs of the user ask for the answers while the block runs."""
         with ExitStack() as stack:
             if self._is_kept:
-                from partstream.capturing.door import CaptureSocket  # noqa: PLC0415 - a thread that one answer may do without
-                from partstream.capturing.door_thread import CaptureSocketThread  # noqa: PLC0415
+                from partstream.devtools.capturing.door import (
+                    CaptureSocket,  # noqa: PLC0415 - a thread that one answer may do without
+                    CaptureSocketThread,  # noqa: PLC0415
+                )
 
                 stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
             yield

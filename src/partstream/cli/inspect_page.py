@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.capturing.door import HAS_DOORS
-from partstream.capturing.door_client import NO_DOORS, follow
 from partstream.cli.inspect_text import print_text
 from partstream.cli.terminal import ExitCode
+from partstream.devtools.capturing.door import HAS_DOORS, NO_DOORS, follow
 from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
 from partstream.inspector.server import Ending, serve_view

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from partstream.capturing.door import CaptureSocket
+from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.upstream.configuration import is_off_here
 

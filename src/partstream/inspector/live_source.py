@@ -13,7 +13,7 @@ from partstream.inspector.view import ViewedFile, view_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from partstream.capturing.door_client import FollowedAnswer
+    from partstream.devtools.capturing.door import FollowedAnswer
     from partstream.inspector.view_shapes import AnswerView, View
 
 __all__ = ["LiveSource"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from partstream.capturing.door import CaptureSocket
+from partstream.devtools.capturing.door import CaptureSocket
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers

@@ -11,8 +11,7 @@ import pytest
 from partstream import TextPart
 from partstream.bundles.exchange import Bundle, HowEnded, RedactionLevel
 from partstream.bundles.reading import read_bundle
-from partstream.capturing.door import HAS_DOORS
-from partstream.capturing.door_client import newest_answer
+from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.testing import ReplayUpstream
 from partstream.vscode.rpc import Notification
 

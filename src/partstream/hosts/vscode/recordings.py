@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from partstream.bundles.exchange import Bundle
-    from partstream.capturing.door import CaptureSocket
     from partstream.devtools.capturing.capture import AnswerCapture
+    from partstream.devtools.capturing.door import CaptureSocket
     from partstream.vscode import rpc_types as wire
 
 __all__ = ["HostRecordings"]
@@ -94,7 +94,7 @@ class HostRecordings:
         return next(of_chats, self._answers.newest)
 
     async def _open_door(self) -> None:
-        from partstream.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
+        from partstream.devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
 
         self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
         await self._door.open()
