@@ -9,8 +9,8 @@ import pytest
 from capturing.captures import MOMENT, Clock, answer, reads_of, request
 from partstream.bundles.exchange import HowEnded, LeftOut
 from partstream.bundles.writing import write_bundle
-from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.codec.redaction import Redactor
+from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import ENTRY_BYTES, AnswerCapture
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.errors import UpstreamHTTPError

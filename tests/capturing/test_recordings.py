@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from capturing.captures import request
-from partstream.capturing.kept_recordings import KeptRecordings
+from partstream.devtools.capturing.bundling import KeptRecordings
 from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.runtime.answer_files import FileLimits

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.cli.serve_captures import captured_answers
+from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart

@@ -10,8 +10,8 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.bundles.exchange import Bundle, HowEnded, RecordedExchange
-from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.conversation.preparation import CountTokens, RequestSettings
+from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import KeptEnd, KeptHead, KeptRequest
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream

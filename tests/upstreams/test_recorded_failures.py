@@ -10,7 +10,7 @@ from partstream import TextPart, ThinkingPart
 from partstream.bundles.exchange import Bundle, HowEnded
 from partstream.bundles.reading import read_bundle
 from partstream.bundles.writing import write_bundle
-from partstream.capturing.bundling import bundle_of, snapshot_of
+from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.lm.outputs import Finish
 from partstream.testing import ReplayUpstream

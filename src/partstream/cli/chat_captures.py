@@ -145,7 +145,7 @@ class ChatCaptures:
     def _written(self, bundle: Bundle) -> Path:
         from partstream.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
         from partstream.bundles.writing import write_bundle  # noqa: PLC0415
-        from partstream.capturing.kept_recordings import KeptRecordings  # noqa: PLC0415
+        from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415
 
         if not self._file:
             return KeptRecordings().write(write_bundle(bundle), bundle.answers[-1].model or "")
@@ -155,7 +155,7 @@ class ChatCaptures:
         return path
 
     def _bundle(self, *, all_answers: bool) -> Bundle | None:
-        from partstream.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
+        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
 
         answers = self._answers.answers
         return redacted_bundle(snapshot_of(answers if all_answers else answers[-1:]), _SOURCE) if answers else None

@@ -17,9 +17,9 @@ from partstream.bundles.exchange import (
     ResponseHead,
 )
 from partstream.bundles.partial import PartialRecording
-from partstream.capturing.bundling import versions_here
 from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
+from partstream.devtools.capturing.bundling import versions_here
 from partstream.devtools.capturing.capture import recorded_error
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.masked_reads import MaskedReads

@@ -166,7 +166,7 @@ class CaptureSocket:
 
     async def _show(self, writer: asyncio.StreamWriter, answer: AnswerCapture) -> None:
         """Sends a bundle of one answer, as it is now."""
-        from partstream.capturing.bundling import snapshot_of  # noqa: PLC0415 - hardly anybody asks
+        from partstream.devtools.capturing.bundling import snapshot_of  # noqa: PLC0415 - hardly anybody asks
 
         facts, snapshot = _facts(answer), snapshot_of([answer])
         data = await asyncio.to_thread(_bundled, snapshot, self._source, self._versions)
@@ -175,7 +175,7 @@ class CaptureSocket:
 
 def _bundled(snapshot: Any, source: str, versions: Mapping[str, str] | None) -> bytes:
     from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - hardly anybody asks
-    from partstream.capturing.bundling import bundle_of  # noqa: PLC0415 - the same
+    from partstream.devtools.capturing.bundling import bundle_of  # noqa: PLC0415 - the same
 
     return write_bundle(bundle_of(snapshot, source, versions))
 

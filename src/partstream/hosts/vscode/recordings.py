@@ -113,7 +113,7 @@ class HostRecordings:
             self._on_recorded({"recording": None, "problem": f"the recording failed with {type(error).__name__}"})
 
     async def _bundle(self, answers: Sequence[AnswerCapture]) -> Bundle:
-        from partstream.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
+        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
 
         snapshot, versions = snapshot_of(answers), self._versions
         return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), "partstream-recording")
@@ -133,6 +133,6 @@ class HostRecordings:
 
 def _written(bundle: Bundle, model: str | None) -> str:
     from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - at somebody's wish
-    from partstream.capturing.kept_recordings import KeptRecordings  # noqa: PLC0415 - the same
+    from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
 
     return str(KeptRecordings().write(write_bundle(bundle), model or ""))

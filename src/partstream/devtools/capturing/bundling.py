@@ -7,9 +7,11 @@ body, byte for byte, so that no length, no read and no time changes.
 from __future__ import annotations
 
 import platform
+import re
+import time
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
@@ -26,17 +28,20 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.codec.system import DATA
 from partstream.devtools.capturing.capture import PART
 from partstream.lm.outputs import StreamOptions
+from partstream.runtime.answer_files import FileLimits, KeptFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from partstream.codec.redaction import Redactor
     from partstream.devtools.capturing.capture import AnswerCapture, Entry, ExchangeCapture
 
-__all__ = ["AnswerSnapshot", "Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
+
+# ---- bundling ----
 
 _ANY_PREFIX: Final = StreamOptions().call_id_prefix
 """The prefix of call ids says nothing of what is shown, and no file holds it."""
@@ -217,3 +222,56 @@ def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry])
 
 def _wall_time(start: datetime, nanoseconds: int) -> str:
     return (start + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")
+
+
+# ---- kept recordings ----
+# The recordings that were written without a name of their own: in the user's data folder, aged out.
+
+_FOLDER: Final = "recordings"
+_NAMES: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}\.partstream\.(?:zip|part)")
+"""Also of recordings that were never finished, because the recorder was killed."""
+_NO_WORDS: Final = re.compile(r"[^a-z0-9.]+")
+_LONGEST: Final = 40
+_LIMITS: Final = FileLimits(file_bytes=200 * 1024 * 1024, all_bytes=200 * 1024 * 1024, files=1_000)
+
+
+class KeptRecordings:
+    """The folder of recordings.
+
+    Args:
+        folder: The folder; None for that in the user's data folder.
+        limits: What it holds at the most: 30 days and 200 MB.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        limits: FileLimits = _LIMITS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = KeptFolder(folder or DATA.path() / _FOLDER, _NAMES, limits, clock)
+        self._clock = clock
+
+    def write(self, data: bytes, about: str) -> Path:
+        """Writes a recording; its name says when it was written and what it is about.
+
+        Args:
+            data: The bytes of a `.partstream.zip`.
+            about: What it is about, such as the model's id: what a file name can hold of it goes into the name.
+
+        Raises:
+            OSError: The system refuses.
+        """
+        moment = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d-%H%M%S")
+        words = _NO_WORDS.sub("-", about.lower()).strip("-.")[:_LONGEST] or "answer"
+        taken = {path.name for path in self._folder.newest_first()}
+        for number in range(1, len(taken) + 2):
+            name = f"{moment}-{words}{f'-{number}' if number > 1 else ''}.partstream.zip"
+            if name not in taken:
+                break
+        return self._folder.write(name, data)
+
+    def newest(self) -> Path | None:
+        """The recording that was written last; None where there is none."""
+        return next(iter(self._folder.newest_first()), None)
