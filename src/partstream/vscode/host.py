@@ -45,7 +45,7 @@ from partstream.vscode.methods import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.hosts.vscode.recordings import HostRecordings
+    from partstream.devtools.sidecar import HostRecordings
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation

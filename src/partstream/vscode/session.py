@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
+from partstream.devtools.sidecar import HostRecordings, ShownRecordings
 from partstream.errors import CallerError
-from partstream.hosts.vscode.recordings import HostRecordings
-from partstream.hosts.vscode.shown_recordings import ShownRecordings
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
@@ -380,7 +379,7 @@ class Session:
         return await self._host.usage()
 
     async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
-        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
 
         return {"html": await self._host.usage_page(policy_of(params))}
 
@@ -402,7 +401,7 @@ class Session:
         return result
 
     async def _findings_page(self, params: wire.FindingsPageParams, running: _Running) -> wire.PageResult:
-        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
         from partstream.vscode.pages.usage import findings_html  # noqa: PLC0415 - the same
 
         return {"html": findings_html(params["name"], params["findings"], policy_of(params))}
@@ -411,7 +410,7 @@ class Session:
         self._recordings.record_next(is_on=params["isOn"])
 
     async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
-        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
 
         html = await self._shown.page(params["path"], policy_of(params))
         return {"html": html, "isOff": self._recordings.is_off}
