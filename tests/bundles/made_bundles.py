@@ -2,7 +2,7 @@
 
 from hypothesis import strategies
 
-from partstream.bundles.exchange import (
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from partstream.bundles.exchange import (
+from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
@@ -11,7 +12,6 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.codec.json_codec import dumps
 from partstream.testing.served import scenario_events
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}

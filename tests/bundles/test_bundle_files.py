@@ -11,7 +11,9 @@ from hypothesis import given, settings
 
 from bundles.made_bundles import BODY, FULL, REST, bundles
 from partstream.bundles.errors import BundleContentError
-from partstream.bundles.exchange import (
+from partstream.bundles.reading import read_bundle
+from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -20,8 +22,6 @@ from partstream.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
 )
-from partstream.bundles.reading import read_bundle
-from partstream.bundles.writing import write_bundle
 from partstream.lm.parts import TextPart, ToolCallPart
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL, bundles
 from partstream.bundles.errors import BundleError, NotABundleError, UnknownFormatError
-from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream.bundles.partial import PartialRecording, read_partial
+from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 
 
 def _appended(bundle: Bundle) -> list[bytes]:

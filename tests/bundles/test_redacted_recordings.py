@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from bundles.canaries import cut
 from extent import IS_WHOLE
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, ToolCallPart
-from partstream.bundles.exchange import (
+from partstream.bundles.redaction import redact
+from partstream.bundles.redaction.stand_ins import stand_in
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -22,8 +24,6 @@ from partstream.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
 )
-from partstream.bundles.redaction import redact
-from partstream.bundles.redaction.stand_ins import stand_in
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped

@@ -12,7 +12,9 @@ import pytest
 
 from bundles.canaries import unzipped
 from partstream import DataPart
-from partstream.bundles.exchange import (
+from partstream.bundles.redaction import redact
+from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -25,8 +27,6 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.bundles.redaction import redact
-from partstream.bundles.writing import write_bundle
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.vscode.pages.document import Hashes

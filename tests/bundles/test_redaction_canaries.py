@@ -24,7 +24,9 @@ from partstream import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.bundles.exchange import (
+from partstream.bundles.redaction import redact
+from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -37,8 +39,6 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.bundles.redaction import redact
-from partstream.bundles.writing import write_bundle
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of

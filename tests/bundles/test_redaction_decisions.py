@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.bundles.exchange import (
+from partstream.bundles.redaction import RedactionReport, redact, what_is_in_it
+from partstream.bundles.redaction.stand_ins import stand_in
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -21,8 +23,6 @@ from partstream.bundles.exchange import (
     RedactionLevel,
     ResponseHead,
 )
-from partstream.bundles.redaction import RedactionReport, redact, what_is_in_it
-from partstream.bundles.redaction.stand_ins import stand_in
 
 
 def _redacted(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from capturing.captures import request
-from partstream.bundles.exchange import HowEnded
 from partstream.codec.redaction import Redactor
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.capturing.door import FRAME, HAS_DOORS, CaptureSocket, FollowedAnswer, follow, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart

@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bundles.recorded import ASKED, BODY, REFUSED, REQUEST, TOOL, chunks_of, recorded_exchange
-from partstream.bundles.content import content_of
-from partstream.bundles.exchange import (
+from partstream.bundles.writing import write_bundle
+from partstream.cli import main
+from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -22,10 +24,8 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ReportedPart,
     ResponseHead,
+    content_of,
 )
-from partstream.bundles.writing import write_bundle
-from partstream.cli import main
-from partstream.codec.json_codec import dumps
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing.served import scenario_events

@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.reading import read_bundle
 from partstream.bundles.writing import write_bundle
 from partstream.cli import main
+from partstream.devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,13 @@ import pytest
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
-from partstream.bundles.exchange import HowEnded, LeftOut, RecordedError
+from partstream.devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
 from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.inspector.view_shapes import BlameView
 
 LOST = RecordedError("UpstreamConnectionError", "the connection broke")

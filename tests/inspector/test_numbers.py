@@ -9,7 +9,7 @@ import pytest
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.inspector.numbers import NUMBERS, shown_number
 from partstream.inspector.timing import Gap, Moment, rhythm_of
 from partstream.inspector.view import ViewedFile, view_of
@@ -18,7 +18,7 @@ from partstream.lm.parts import TextPart
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.inspector.view_shapes import AnswerView, NumberView
 
 

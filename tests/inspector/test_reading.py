@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
-from partstream.bundles.exchange import HowEnded
 from partstream.bundles.forms import read_any
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.inspector.event_kinds import kind_of_event
 from partstream.inspector.reading import read_exchange
@@ -24,7 +24,7 @@ from recordings import FOLDER
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.bundles.exchange import RecordedExchange
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.inspector.reading import ReadAnswer
 
 

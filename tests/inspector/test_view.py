@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from inspector.sample_views import SAMPLES
-from partstream.bundles.exchange import HowEnded
 from partstream.codec.json_codec import is_json
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.inspector.collapsing import collapsed
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.inspector.view_shapes import AnswerView, EventView
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from listening import accepting
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.testing import ReplayUpstream
 from recorder.proxied import client, proxied, receive, run
 from testing.clients import body, free_port, raw_exchange

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from listening import accepting
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from recorder.proxied import client, proxied, receive, run, without_times

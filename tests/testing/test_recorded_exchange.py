@@ -7,7 +7,9 @@ import httpx2
 import pytest
 
 from bundles.made_bundles import FULL
-from partstream.bundles.exchange import (
+from partstream.bundles.writing import write_bundle
+from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -16,8 +18,6 @@ from partstream.bundles.exchange import (
     RecordedExchange,
     ResponseHead,
 )
-from partstream.bundles.writing import write_bundle
-from partstream.codec.json_codec import dumps
 from partstream.testing.exchanges import Outcome
 from partstream.testing.recorded_exchange import steps_of
 from partstream.testing.served import scenario_events

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 from partstream import CancellationTokenSource
-from partstream.bundles.exchange import Bundle, HowEnded, RecordedExchange
 from partstream.conversation.preparation import CountTokens, RequestSettings
+from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedExchange
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import KeptEnd, KeptHead, KeptRequest
 from partstream.devtools.capturing.last_answers import LastAnswers

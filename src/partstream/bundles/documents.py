@@ -13,7 +13,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.errors import BundleContentError
-from partstream.bundles.exchange import (
+from partstream.bundles.json_fields import read_object
+from partstream.codec.json_codec import dumps, find_non_json, shorten
+from partstream.devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
@@ -27,8 +29,6 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.bundles.json_fields import read_object
-from partstream.codec.json_codec import dumps, find_non_json, shorten
 from partstream.errors import UnexpectedValueError
 from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import part_json, part_of_json

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.exchange import RedactionLevel
+from partstream.devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:
-    from partstream.bundles.exchange import Bundle, Redaction
+    from partstream.devtools.bundles.exchange import Bundle, Redaction
 
 __all__ = [
     "ANSWER",

@@ -19,7 +19,7 @@ from partstream.bundles.writing import write_bundle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
 
 __all__ = ["FORMS", "RecordingFormat", "form_of", "read_any", "write_as"]
 

@@ -16,17 +16,6 @@ from partstream._version import __version__
 from partstream.bundles.documents import read_answer, read_exchange, read_redaction
 from partstream.bundles.errors import BundleContentError, BundleTooLargeError
 from partstream.bundles.event_blocks import event_blocks, written_event
-from partstream.bundles.exchange import (
-    Bundle,
-    Chunk,
-    ExchangeEnd,
-    HowEnded,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    ResponseHead,
-)
 from partstream.bundles.har_form import (
     BASE64,
     EVENT_STREAM,
@@ -40,9 +29,21 @@ from partstream.bundles.har_form import (
     UNKNOWN_TYPE,
 )
 from partstream.bundles.json_fields import JSONFields, read_object
-from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
 from partstream.codec.checks import as_amount
 from partstream.codec.text import bare_media_type
+from partstream.devtools.bundles.exchange import (
+    Bundle,
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    RecordedAnswer,
+    RecordedError,
+    RecordedExchange,
+    RecordedRequest,
+    ResponseHead,
+    nanoseconds_of,
+    wall_time_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,14 +21,14 @@ from partstream.bundles.har_form import (
     UNKNOWN_HOST,
     UNKNOWN_TYPE,
 )
-from partstream.bundles.wall_time import nanoseconds_of, wall_time_of
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import bare_media_type
+from partstream.devtools.bundles.exchange import nanoseconds_of, wall_time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.bundles.exchange import Bundle, Chunk, Headers, RecordedExchange, RecordedRequest
+    from partstream.devtools.bundles.exchange import Bundle, Chunk, Headers, RecordedExchange, RecordedRequest
 
 __all__ = ["write_har"]
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.bundles.errors import BrokenFlowError, BundleTooLargeError
-from partstream.bundles.exchange import (
+from partstream.bundles.tnetstrings import read_value
+from partstream.codec.checks import as_amount
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -22,10 +24,8 @@ from partstream.bundles.exchange import (
     RecordedExchange,
     RecordedRequest,
     ResponseHead,
+    wall_time_of,
 )
-from partstream.bundles.tnetstrings import read_value
-from partstream.bundles.wall_time import wall_time_of
-from partstream.codec.checks import as_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

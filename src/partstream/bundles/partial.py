@@ -30,15 +30,16 @@ from partstream.bundles.documents import (
     request_json,
 )
 from partstream.bundles.errors import BundleContentError, NotABundleError, UnknownFormatError
-from partstream.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
 from partstream.bundles.files import FORMAT
 from partstream.bundles.json_fields import read_object
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.bundles.exchange import (
+    from partstream.bundles.json_fields import JSONFields
+    from partstream.devtools.bundles.exchange import (
         Chunk,
         RecordedAnswer,
         RecordedExchange,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
         ReportedPart,
         ResponseHead,
     )
-    from partstream.bundles.json_fields import JSONFields
 
 __all__ = ["PARTIAL_ENDING", "PartialRecording", "looks_partial", "read_partial"]
 
@@ -68,7 +68,7 @@ class PartialRecording:
 
     Args:
         append: Appends bytes to the file and flushes them.
-        source: What the recording is made from, see :class:`~partstream.bundles.exchange.Bundle`.
+        source: What the recording is made from, see :class:`~partstream.devtools.bundles.exchange.Bundle`.
         made_by: The program that makes it, with its version.
         versions: Versions of what takes part.
         redaction: What is replaced before it is recorded, or None.

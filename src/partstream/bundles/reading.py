@@ -23,7 +23,6 @@ from partstream.bundles.errors import (
     UnlistedEntryError,
     WrongDigestError,
 )
-from partstream.bundles.exchange import Bundle
 from partstream.bundles.files import (
     ANSWER,
     CHUNKS,
@@ -41,12 +40,13 @@ from partstream.bundles.files import (
     folder_of_exchange,
 )
 from partstream.bundles.json_fields import read_object
+from partstream.devtools.bundles.exchange import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.bundles.exchange import RecordedAnswer, RecordedExchange
     from partstream.bundles.json_fields import JSONFields
+    from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange
 
 __all__ = ["looks_like_a_bundle", "read_bundle"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
 from partstream.bundles.errors import BundleContentError
-from partstream.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
+from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream.devtools.recorded_stream import CaptureError, as_stream
 from partstream.protocols.protocol import JSON_LINES, SSE
 

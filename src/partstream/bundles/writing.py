@@ -36,7 +36,7 @@ from partstream.codec.json_codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
+    from partstream.devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
 
 __all__ = ["write_bundle"]
 

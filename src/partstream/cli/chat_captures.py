@@ -17,7 +17,7 @@ from partstream.upstream.configuration import is_off_here
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
 
 __all__ = ["KEPT", "ChatCaptures", "checked_file"]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.bundles.exchange import RedactionLevel
 from partstream.cli.console import busy_with
 from partstream.cli.inspect_files import files_named, last_answer
 from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.recordings import protocol_option
 from partstream.cli.terminal import ExitCode, drop_output
+from partstream.devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from partstream.inspector.view import ViewedFile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
 
 __all__ = ["bundle_named", "files_named", "last_answer"]
 

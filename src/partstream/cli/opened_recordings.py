@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.bundles.asked import tools_asked
-from partstream.bundles.content import answers_in, content_of
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
 from partstream.codec.text import visible
+from partstream.devtools.bundles.exchange import answers_in, content_of, tools_asked
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.upstreams.recorded import recorded_outputs, reported_outputs, timed_outputs
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
+    from partstream.devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.lm.outputs import StreamOptions, StreamOutput
 
 __all__ = ["PACE", "OpenedRecordings", "Recording", "chosen_exchange", "notice", "open_recordings", "spare_recordings"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 
-from partstream.bundles.exchange import HowEnded
 from partstream.cli.terminal import echo_while_read, program
+from partstream.devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from partstream.codec.text import visible
 from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
 
 if TYPE_CHECKING:
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
 
 __all__ = ["ENDINGS", "READ_AGAIN", "check_name", "write_shared"]
 

@@ -29,8 +29,8 @@ from partstream.testing.served import BASE_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.bundles.exchange import RecordedExchange
     from partstream.cli.opened_recordings import Recording
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.testing import ServedExchange
 
 __all__ = ["command"]

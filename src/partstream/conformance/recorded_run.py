@@ -11,8 +11,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.asked import asked_of
-from partstream.bundles.content import content_of
 from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
@@ -21,6 +19,7 @@ from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.moves import Move
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level
@@ -30,11 +29,11 @@ from partstream.upstreams.recorded import recorded_outputs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import RecordedExchange
     from partstream.conformance.generated_run import Opening
     from partstream.conformance.opening import Tested
     from partstream.conformance.promises import Promise
     from partstream.conformance.report import Report
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool

@@ -19,8 +19,8 @@ from partstream.vscode.pages.document import Nonces
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-    from partstream.bundles.exchange import Bundle
     from partstream.bundles.redaction import RedactionReport
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.door import CaptureSocket
     from partstream.vscode import rpc_types as wire

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.asked import tools_asked
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded, tools_asked
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.blame import EndFacts, blame
@@ -38,7 +37,7 @@ from partstream.protocols.reader import END_OF_BYTES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
+    from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.inspector.reading import ReadEvent
     from partstream.inspector.reported import Difference
     from partstream.inspector.view_shapes import (

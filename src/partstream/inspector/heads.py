@@ -14,7 +14,7 @@ from partstream.upstreams.recorded import recorded_error
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.bundles.exchange import RecordedError, RecordedExchange
+    from partstream.devtools.bundles.exchange import RecordedError, RecordedExchange
     from partstream.inspector.reading import CompletedPart
     from partstream.inspector.view_shapes import (
         ErrorView,

@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream._version import __version__
-from partstream.bundles.wall_time import nanoseconds_of
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.exchange import nanoseconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.content import Content, ContentForm, content_of
-from partstream.bundles.exchange import Chunk, HowEnded
 from partstream.codec.json_codec import JSONDecodeError, loads_event, nests_too_deeply
+from partstream.devtools.bundles.exchange import Chunk, Content, ContentForm, HowEnded, content_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
@@ -22,8 +21,8 @@ from partstream.upstreams.recorded import end_of, recorded_failure, refusal_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.bundles.exchange import RecordedExchange
     from partstream.codec.sse import ServerSentEvent
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.errors import EventTooLargeError, UpstreamError
     from partstream.inspector.view_shapes import FramingName
     from partstream.lm.outputs import StreamOutput

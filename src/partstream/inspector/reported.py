@@ -16,7 +16,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import RecordedAnswer, RecordedExchange, ReportedPart
+    from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange, ReportedPart
 
 __all__ = ["Difference", "as_reported", "differs"]
 

@@ -16,7 +16,7 @@ from partstream.vscode.pages.document import Hashes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.inspector.view_shapes import View
 
 __all__ = ["SHARED_FORMS", "shared_bytes"]

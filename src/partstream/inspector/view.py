@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from partstream.bundles.content import answers_in
+from partstream.devtools.bundles.exchange import answers_in
 from partstream.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream.inspector.comparing import comparisons
 from partstream.inspector.view_shapes import FORMAT, AnswerView, CommandView, RedactionView, SourceView, View
@@ -14,7 +14,7 @@ from partstream.inspector.view_shapes import FORMAT, AnswerView, CommandView, Re
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
+    from partstream.devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
 
 __all__ = ["ViewedFile", "view_of"]
 

@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.forms import write_as
 from partstream.bundles.partial import read_partial
 from partstream.bundles.redaction import redact
+from partstream.devtools.bundles.exchange import RedactionLevel
 
 __all__ = ["finish", "step_back"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.exchange import Chunk
+from partstream.devtools.bundles.exchange import Chunk
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor

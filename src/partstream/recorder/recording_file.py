@@ -8,7 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
-from partstream.bundles.exchange import (
+from partstream.bundles.partial import PartialRecording
+from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
+from partstream.codec.text import bare_media_type
+from partstream.devtools.bundles.exchange import (
     ExchangeEnd,
     HowEnded,
     RecordedAnswer,
@@ -16,9 +19,6 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.bundles.partial import PartialRecording
-from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.codec.text import bare_media_type
 from partstream.devtools.capturing.bundling import versions_here
 from partstream.devtools.capturing.capture import recorded_error
 from partstream.recorder.background_file import BackgroundFile

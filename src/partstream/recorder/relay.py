@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.errors import PartstreamError
 from partstream.recorder.admission import refusal_body
 from partstream.recorder.forwarded_headers import response_fields

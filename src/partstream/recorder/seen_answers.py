@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.exchange import (
+from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
+from partstream.devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
@@ -15,7 +16,6 @@ from partstream.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
 from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.recorder.judging import JudgedAnswer, JudgingProcess

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.bundles.exchange import HowEnded
+    from partstream.devtools.bundles.exchange import HowEnded
     from partstream.recorder.forwarded_headers import HeaderFields
     from partstream.recorder.watching import ExchangeWatcher
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from partstream.bundles.exchange import HowEnded
+    from partstream.devtools.bundles.exchange import HowEnded
     from partstream.recorder.forwarded_headers import HeaderFields
 
 __all__ = ["ExchangeWatcher", "ForwardedRequest", "Watch"]

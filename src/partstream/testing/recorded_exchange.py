@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.content import content_of
-from partstream.bundles.exchange import HowEnded
+from partstream.devtools.bundles.exchange import HowEnded, content_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.bundles.exchange import RecordedExchange
     from partstream.codec.sse import EventDecoder
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.testing.steps import Step
 
 __all__ = ["steps_of"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream.bundles.exchange import RecordedExchange
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.lm.cancellation import Event
     from partstream.lm.outputs import InboundRequest
     from partstream.server.loopback import LoopbackLimits

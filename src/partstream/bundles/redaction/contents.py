@@ -10,7 +10,7 @@ from partstream.bundles.redaction.redacting import CollectedBundle
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.bundles.exchange import Bundle, RecordedExchange
+    from partstream.devtools.bundles.exchange import Bundle, RecordedExchange
 
 __all__ = ["what_is_in_it"]
 

@@ -17,9 +17,9 @@ from partstream.codec.redaction import names_a_secret, secrets_in_header
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.bundles.exchange import Headers
     from partstream.bundles.redaction.replacing import Replacement
     from partstream.bundles.redaction.searching import Found
+    from partstream.devtools.bundles.exchange import Headers
 
 __all__ = ["known_in_headers", "known_in_query", "replaced_headers", "replaced_path", "replaced_query"]
 

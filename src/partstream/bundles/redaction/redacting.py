@@ -10,18 +10,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.exchange import (
-    Bundle,
-    Chunk,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    Redaction,
-    RedactionLevel,
-    ReportedPart,
-    ResponseHead,
-)
 from partstream.bundles.redaction.collecting import BodyTexts, collect_value, tables_of
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.heads import (
@@ -36,6 +24,18 @@ from partstream.bundles.redaction.report import RedactionReport, Sample
 from partstream.bundles.redaction.reported_parts import PartTexts
 from partstream.bundles.redaction.searching import Search
 from partstream.bundles.redaction.texts import BundleTexts, ValuePiece
+from partstream.devtools.bundles.exchange import (
+    Bundle,
+    Chunk,
+    RecordedAnswer,
+    RecordedError,
+    RecordedExchange,
+    RecordedRequest,
+    Redaction,
+    RedactionLevel,
+    ReportedPart,
+    ResponseHead,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.exchange import RedactionLevel
 from partstream.bundles.redaction.field_names import (
     holds_numbers_of_text,
     is_free,
@@ -28,6 +27,7 @@ from partstream.bundles.redaction.renaming import Renaming, id_form, link_form, 
 from partstream.bundles.redaction.sentences import hidden_sentence
 from partstream.bundles.redaction.stand_ins import hide, stand_in
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.bundles.exchange import RedactionLevel
+    from partstream.devtools.bundles.exchange import RedactionLevel
 
 __all__ = ["RedactionReport", "Sample"]
 

@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
-from partstream.bundles.exchange import (
+from partstream.codec.system import DATA
+from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -28,7 +29,6 @@ from partstream.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.codec.system import DATA
 from partstream.devtools.capturing.capture import PART
 from partstream.lm.outputs import StreamOptions
 from partstream.runtime.answer_files import FileLimits, KeptFolder

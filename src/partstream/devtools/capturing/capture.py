@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.bundles.exchange import HowEnded, RecordedError
 from partstream.codec.redaction import Redactor, without_secrets_by_name
+from partstream.devtools.bundles.exchange import HowEnded, RecordedError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.lm.provider import WaitingProgress
 from partstream.runtime.progress import said_by

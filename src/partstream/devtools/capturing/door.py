@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream.bundles.exchange import Bundle
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.last_answers import LastAnswers
 
