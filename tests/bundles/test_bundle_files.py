@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from bundles.made_bundles import BODY, FULL, REST, bundles
-from partstream.bundles.errors import BundleContentError
 from partstream.bundles.reading import read_bundle
 from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.documents import BundleContentError
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

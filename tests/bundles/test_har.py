@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL, bundles
-from partstream.bundles.errors import BundleContentError, BundleError, BundleTooLargeError
 from partstream.bundles.event_blocks import event_blocks
 from partstream.bundles.forms import read_any, write_as
 from partstream.bundles.har import read_har
 from partstream.bundles.har_export import write_har
 from partstream.bundles.har_form import LOSSES, MOST_ENTRIES, looks_like_har
+from partstream.devtools.bundles.documents import BundleContentError, BundleError, BundleTooLargeError
 from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.bundles.errors import BrokenFlowError, BundleError
 from partstream.bundles.forms import read_any
 from partstream.bundles.mitmproxy import looks_like_flows, read_flows
 from partstream.bundles.tnetstrings import read_value
+from partstream.devtools.bundles.documents import BrokenFlowError, BundleError
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.recorded_stream import read_recording
 

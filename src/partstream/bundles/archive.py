@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.errors import (
+from partstream.devtools.bundles.documents import (
     BrokenArchiveError,
     BundleTooLargeError,
     DuplicateEntryError,

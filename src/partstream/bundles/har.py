@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream._version import __version__
-from partstream.bundles.documents import read_answer, read_exchange, read_redaction
-from partstream.bundles.errors import BundleContentError, BundleTooLargeError
 from partstream.bundles.event_blocks import event_blocks, written_event
 from partstream.bundles.har_form import (
     BASE64,
@@ -28,9 +26,17 @@ from partstream.bundles.har_form import (
     SECOND,
     UNKNOWN_TYPE,
 )
-from partstream.bundles.json_fields import JSONFields, read_object
 from partstream.codec.checks import as_amount
 from partstream.codec.text import bare_media_type
+from partstream.devtools.bundles.documents import (
+    BundleContentError,
+    BundleTooLargeError,
+    JSONFields,
+    read_answer,
+    read_exchange,
+    read_object,
+    read_redaction,
+)
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

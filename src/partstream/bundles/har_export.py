@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from partstream._version import __version__
-from partstream.bundles.documents import answer_json, exchange_json, redaction_json
 from partstream.bundles.event_blocks import event_blocks
 from partstream.bundles.har_form import (
     BASE64,
@@ -23,6 +22,7 @@ from partstream.bundles.har_form import (
 )
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import bare_media_type
+from partstream.devtools.bundles.documents import answer_json, exchange_json, redaction_json
 from partstream.devtools.bundles.exchange import nanoseconds_of, wall_time_of
 
 if TYPE_CHECKING:

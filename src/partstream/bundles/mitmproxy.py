@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.bundles.errors import BrokenFlowError, BundleTooLargeError
 from partstream.bundles.tnetstrings import read_value
 from partstream.codec.checks import as_amount
+from partstream.devtools.bundles.documents import BrokenFlowError, BundleTooLargeError
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

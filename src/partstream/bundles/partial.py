@@ -11,7 +11,12 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.documents import (
+from partstream.bundles.files import FORMAT
+from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.documents import (
+    BundleContentError,
+    NotABundleError,
+    UnknownFormatError,
     answer_json,
     chunk_bytes,
     end_json,
@@ -22,6 +27,7 @@ from partstream.bundles.documents import (
     read_end,
     read_exchange,
     read_head,
+    read_object,
     read_redaction,
     read_reported,
     read_request,
@@ -29,16 +35,12 @@ from partstream.bundles.documents import (
     reported_lines,
     request_json,
 )
-from partstream.bundles.errors import BundleContentError, NotABundleError, UnknownFormatError
-from partstream.bundles.files import FORMAT
-from partstream.bundles.json_fields import read_object
-from partstream.codec.json_codec import dumps
 from partstream.devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from partstream.bundles.json_fields import JSONFields
+    from partstream.devtools.bundles.documents import JSONFields
     from partstream.devtools.bundles.exchange import (
         Chunk,
         RecordedAnswer,

@@ -6,23 +6,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.archive import ARCHIVE_BEGINS, ArchiveLimits, unpack
-from partstream.bundles.documents import (
-    read_answer,
-    read_chunks,
-    read_exchange,
-    read_head,
-    read_redaction,
-    read_reported,
-    read_request,
-)
-from partstream.bundles.errors import (
-    BundleContentError,
-    MissingEntryError,
-    NotABundleError,
-    UnknownFormatError,
-    UnlistedEntryError,
-    WrongDigestError,
-)
 from partstream.bundles.files import (
     ANSWER,
     CHUNKS,
@@ -39,13 +22,28 @@ from partstream.bundles.files import (
     folder_of_answer,
     folder_of_exchange,
 )
-from partstream.bundles.json_fields import read_object
+from partstream.devtools.bundles.documents import (
+    BundleContentError,
+    MissingEntryError,
+    NotABundleError,
+    UnknownFormatError,
+    UnlistedEntryError,
+    WrongDigestError,
+    read_answer,
+    read_chunks,
+    read_exchange,
+    read_head,
+    read_object,
+    read_redaction,
+    read_reported,
+    read_request,
+)
 from partstream.devtools.bundles.exchange import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.bundles.json_fields import JSONFields
+    from partstream.devtools.bundles.documents import JSONFields
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange
 
 __all__ = ["looks_like_a_bundle", "read_bundle"]
@@ -66,7 +64,7 @@ def read_bundle(data: bytes, limits: ArchiveLimits = _LIMITS) -> Bundle:
         limits: How much it may hold.
 
     Raises:
-        BundleError: It cannot be read; :mod:`partstream.bundles.errors` has a class for each reason.
+        BundleError: It cannot be read; :mod:`partstream.devtools.bundles.documents` has a class for each reason.
     """
     entries = unpack(data, limits)
     if MANIFEST not in entries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
-from partstream.bundles.errors import BundleContentError
+from partstream.devtools.bundles.documents import BundleContentError
 from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream.devtools.recorded_stream import CaptureError, as_stream
 from partstream.protocols.protocol import JSON_LINES, SSE

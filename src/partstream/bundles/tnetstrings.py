@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.errors import BrokenFlowError
+from partstream.devtools.bundles.documents import BrokenFlowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,16 +6,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from partstream.bundles.archive import pack
-from partstream.bundles.documents import (
-    answer_json,
-    chunks_bytes,
-    exchange_json,
-    head_json,
-    redaction_json,
-    reported_lines,
-    request_json,
-)
-from partstream.bundles.errors import BundleContentError
 from partstream.bundles.files import (
     ANSWER,
     CHUNKS,
@@ -32,6 +22,16 @@ from partstream.bundles.files import (
     readme_of,
 )
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.documents import (
+    BundleContentError,
+    answer_json,
+    chunks_bytes,
+    exchange_json,
+    head_json,
+    redaction_json,
+    reported_lines,
+    request_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,11 +10,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.bundles.errors import BundleContentError
-from partstream.bundles.json_fields import read_object
-from partstream.codec.json_codec import dumps, find_non_json, shorten
+from partstream.codec.json_codec import JSONDecodeError, dumps, find_non_json, loads, nests_too_deeply, shorten
 from partstream.devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -34,31 +32,239 @@ from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOp
 from partstream.lm.parts import part_json, part_of_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from enum import StrEnum
 
-    from partstream.bundles.json_fields import JSONFields
     from partstream.settings.kinds import Choice
 
-__all__ = [
-    "answer_json",
-    "chunk_bytes",
-    "chunks_bytes",
-    "end_json",
-    "exchange_json",
-    "head_json",
-    "read_answer",
-    "read_chunk",
-    "read_chunks",
-    "read_end",
-    "read_exchange",
-    "read_head",
-    "read_redaction",
-    "read_reported",
-    "read_request",
-    "redaction_json",
-    "reported_lines",
-    "request_json",
-]
+
+# ---- errors ----
+# What is wrong with a file that should hold recorded exchanges: where, what was got, what was expected.
+
+
+class BundleError(UnexpectedValueError):
+    """A file with recorded exchanges cannot be read, or cannot be written.
+
+    Attributes:
+        where: The place: `the file`, or an entry of it, with the field where it is JSON.
+        got: What stands there, shortened.
+        expected: What is valid there.
+    """
+
+
+class NotABundleError(BundleError):
+    """The bytes are no bundle: no zip, or a zip without a manifest."""
+
+
+class UnknownFormError(BundleError):
+    """No form of recordings is known by the file's name, or by its content."""
+
+
+class TruncatedArchiveError(BundleError):
+    """The bytes begin as a zip, and end before its directory."""
+
+
+class BrokenArchiveError(BundleError):
+    """The parts of the zip contradict each other, or an entry does not unpack to what the directory says."""
+
+
+class BrokenFlowError(BundleError):
+    """A file of mitmproxy's flows has a value that is none, or a flow without what every flow has."""
+
+
+class UnsupportedArchiveError(BundleError):
+    """The zip uses what no bundle needs, such as another compression, or more than 4 GB."""
+
+
+class EncryptedEntryError(BundleError):
+    """An entry is encrypted."""
+
+
+class UnsafeEntryError(BundleError):
+    """An entry has a name that leads out of its folder, or is no plain file, such as a link."""
+
+
+class DuplicateEntryError(BundleError):
+    """Two entries have one name, or names that are one on some systems."""
+
+
+class BundleTooLargeError(BundleError):
+    """The file holds more than is read: entries, bytes of one entry, or bytes of all.
+
+    Attributes:
+        size: What it holds.
+        limit: The most that is read.
+    """
+
+    def __init__(self, where: str, size: int, limit: int, unit: str) -> None:
+        super().__init__(where, f"{size:,} {unit}", f"at most {limit:,}")
+        self.size = size
+        self.limit = limit
+
+
+class UnknownFormatError(BundleError):
+    """The manifest names a version of the format that this version does not read."""
+
+
+class WrongDigestError(BundleError):
+    """An entry is not what the manifest says: it was changed, or damaged."""
+
+
+class MissingEntryError(BundleError):
+    """The manifest lists an entry that is not there."""
+
+
+class UnlistedEntryError(BundleError):
+    """An entry is there that the manifest does not list."""
+
+
+class BundleContentError(BundleError):
+    """An entry does not hold what its place in the format demands, or a value cannot be written."""
+
+
+# ---- json fields ----
+# Reads JSON of a file from a stranger: each value is what its place demands, or an error names the place.
+
+_Choice = TypeVar("_Choice", bound="StrEnum")
+
+
+_MOST_SHOWN: Final = 60
+
+
+def read_object(data: bytes, where: str) -> JSONFields:
+    """The JSON object in an entry.
+
+    Args:
+        data: The bytes of the entry.
+        where: Its name.
+
+    Raises:
+        BundleContentError: It holds no JSON object, or one that nests too deep.
+    """
+    try:
+        value = None if nests_too_deeply(data) else loads(data)
+    except JSONDecodeError as error:
+        raise BundleContentError(where, f"no JSON ({error.msg})", "a JSON object") from error
+    if not isinstance(value, dict):
+        raise BundleContentError(where, _shown(value), "a JSON object")
+    return JSONFields(value, where)
+
+
+class JSONFields:
+    """The fields of one JSON object.
+
+    Args:
+        value: The object.
+        where: Its place in the file.
+    """
+
+    def __init__(self, value: dict[str, Any], where: str) -> None:
+        self._value = value
+        self.where = where
+
+    def text(self, name: str) -> str:
+        """A text."""
+        value: str = self._read(name, "a text", lambda value: isinstance(value, str))
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """A text, or None for null or a field that is not there."""
+        value: str | None = self._read(name, "a text or null", lambda value: value is None or isinstance(value, str))
+        return value
+
+    def number(self, name: str) -> int:
+        """A number from 1."""
+        value: int = self._read(name, "a whole number from 1", lambda value: _is_integer(value) and value >= 1)
+        return value
+
+    def time(self, name: str) -> int | None:
+        """Nanoseconds, or None for null or a field that is not there."""
+        value: int | None = self._read(
+            name, "nanoseconds as a whole number from 0, or null", lambda value: value is None or _is_time(value)
+        )
+        return value
+
+    def status(self, name: str) -> int:
+        """A status of HTTP."""
+        value: int = self._read(
+            name, "a number of three digits", lambda value: _is_integer(value) and 100 <= value <= 999
+        )
+        return value
+
+    def choice(self, name: str, values: type[_Choice]) -> _Choice:
+        """One of the values of an enumeration."""
+        known = ", ".join(values)
+        said = self._read(name, f"one of {known}", lambda value: isinstance(value, str) and value in set(values))
+        return values(said)
+
+    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """A list of pairs of texts."""
+        return tuple((left, right) for left, right in self._read(name, "a list of pairs of texts", _are_pairs))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(self._read(name, "a list of texts", _are_texts))
+
+    def text_by_name(self, name: str) -> dict[str, str]:
+        """An object of texts."""
+        value: dict[str, str] = self._read(name, "an object of texts", lambda value: _is_object_of(value, str))
+        return value
+
+    def count_by_name(self, name: str) -> dict[str, int]:
+        """An object of whole numbers."""
+        value: dict[str, int] = self._read(name, "an object of whole numbers", lambda value: _is_object_of(value, int))
+        return value
+
+    def object(self, name: str) -> JSONFields:
+        """An object."""
+        value = self._read(name, "an object", lambda value: isinstance(value, dict))
+        return JSONFields(value, self._place(name))
+
+    def optional_object(self, name: str) -> JSONFields | None:
+        """An object, or None for null or a field that is not there."""
+        return None if self._value.get(name) is None else self.object(name)
+
+    def raw(self, name: str) -> Any:
+        """The value as it stands there; None for a field that is not there."""
+        return self._value.get(name)
+
+    def _read(self, name: str, expected: str, accepts: Callable[[Any], bool]) -> Any:
+        value = self._value.get(name)
+        if not accepts(value):
+            got = _shown(value) if name in self._value else "nothing"
+            raise BundleContentError(self._place(name), got, expected)
+        return value
+
+    def _place(self, name: str) -> str:
+        return f"{self.where}, field {name!r}"
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_time(value: Any) -> bool:
+    return _is_integer(value) and 0 <= value < 1 << 63
+
+
+def _are_pairs(value: object) -> bool:
+    return isinstance(value, list) and all(_are_texts(pair) and len(pair) == 2 for pair in value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _is_object_of(value: object, kind: type) -> bool:
+    return isinstance(value, dict) and all(type(one) is kind for one in value.values())
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+# ---- documents ----
 
 _CHUNK: Final = Struct(">QI")
 """The time in nanoseconds, and the number of bytes that follow."""
