@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from bundles.made_bundles import BODY, FULL, REST, bundles
-from partstream.bundles.reading import read_bundle
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.documents import BundleContentError
 from partstream.devtools.bundles.exchange import (
     Bundle,

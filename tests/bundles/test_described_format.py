@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bundles.made_bundles import FULL
-from partstream.bundles.files import END_OF_NAMES, MANIFEST, README, REPORT
 from partstream.bundles.forms import FORMS
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import END_OF_NAMES, MANIFEST, README, REPORT, write_bundle
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "bundles.md").read_text()
 

@@ -7,7 +7,7 @@ import pytest
 from bundles.made_bundles import FULL
 from partstream.bundles.forms import FORMS, form_of, read_any, write_as
 from partstream.bundles.partial import PartialRecording
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.documents import BundleContentError, BundleError, UnknownFormError
 from partstream.devtools.bundles.exchange import HowEnded
 

@@ -16,9 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL
-from partstream.bundles.archive import ArchiveLimits
-from partstream.bundles.reading import read_bundle
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import ArchiveLimits, read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import errors
 
 GOOD = write_bundle(FULL)

@@ -13,7 +13,7 @@ import pytest
 from bundles.canaries import unzipped
 from partstream import DataPart
 from partstream.bundles.redaction import redact
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

@@ -25,7 +25,7 @@ from partstream import (
     UnifiedFinishReason,
 )
 from partstream.bundles.redaction import redact
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

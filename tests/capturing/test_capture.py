@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from capturing.captures import MOMENT, Clock, answer, reads_of, request
-from partstream.bundles.writing import write_bundle
 from partstream.codec.redaction import Redactor
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import HowEnded, LeftOut
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import ENTRY_BYTES, AnswerCapture

@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
-from partstream.bundles.writing import write_bundle
 from partstream.cli import main
 from partstream.cli.inspect_text import summary
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.devtools.capturing.bundling import KeptRecordings
 from partstream.inspector.collapsing import collapsed

@@ -12,7 +12,7 @@ import httpx2
 from cli.commands import start
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.inspector.gate import TOKEN_HEADER
 
 if TYPE_CHECKING:

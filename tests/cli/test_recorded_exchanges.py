@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bundles.recorded import ASKED, BODY, REFUSED, REQUEST, TOOL, chunks_of, recorded_exchange
-from partstream.bundles.writing import write_bundle
 from partstream.cli import main
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

@@ -10,9 +10,8 @@ from click.testing import CliRunner, Result
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.bundles.reading import read_bundle
-from partstream.bundles.writing import write_bundle
 from partstream.cli import main
+from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bundles.recorded import REFUSED, recorded_exchange
-from partstream.bundles.writing import write_bundle
 from partstream.cli.conformance import command
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import Bundle, RecordedExchange
 
 ASKING = """

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from bundles.made_bundles import FULL
-from partstream.bundles.writing import write_bundle
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from partstream import TextPart, ThinkingPart
-from partstream.bundles.reading import read_bundle
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import AnswerCapture

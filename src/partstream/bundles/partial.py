@@ -11,8 +11,8 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.bundles.files import FORMAT
 from partstream.codec.json_codec import dumps
+from partstream.devtools.bundles.archive import FORMAT
 from partstream.devtools.bundles.documents import (
     BundleContentError,
     NotABundleError,

@@ -144,7 +144,7 @@ class ChatCaptures:
 
     def _written(self, bundle: Bundle) -> Path:
         from partstream.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
-        from partstream.bundles.writing import write_bundle  # noqa: PLC0415
+        from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415
         from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415
 
         if not self._file:

@@ -140,7 +140,7 @@ class HostRecordings:
 
 
 def _written(bundle: Bundle, model: str | None) -> str:
-    from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at somebody's wish
     from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
 
     return str(KeptRecordings().write(write_bundle(bundle), model or ""))

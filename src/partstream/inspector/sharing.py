@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.files import BUNDLE_ENDING
 from partstream.bundles.forms import FORMS, write_as
-from partstream.bundles.writing import write_bundle
+from partstream.devtools.bundles.archive import BUNDLE_ENDING, write_bundle
 from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from partstream import TextPart
-from partstream.bundles.reading import read_bundle
+from partstream.devtools.bundles.archive import read_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.testing import ReplayUpstream

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from partstream.bundles.reading import read_bundle
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
+from partstream.devtools.bundles.archive import read_bundle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -174,7 +174,7 @@ class CaptureSocket:
 
 
 def _bundled(snapshot: Any, source: str, versions: Mapping[str, str] | None) -> bytes:
-    from partstream.bundles.writing import write_bundle  # noqa: PLC0415 - hardly anybody asks
+    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - hardly anybody asks
     from partstream.devtools.capturing.bundling import bundle_of  # noqa: PLC0415 - the same
 
     return write_bundle(bundle_of(snapshot, source, versions))

@@ -11,24 +11,51 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
+from hashlib import sha256
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.json_codec import dumps
 from partstream.devtools.bundles.documents import (
     BrokenArchiveError,
+    BundleContentError,
     BundleTooLargeError,
     DuplicateEntryError,
     EncryptedEntryError,
+    MissingEntryError,
     NotABundleError,
     TruncatedArchiveError,
+    UnknownFormatError,
+    UnlistedEntryError,
     UnsafeEntryError,
     UnsupportedArchiveError,
+    WrongDigestError,
+    answer_json,
+    chunks_bytes,
+    exchange_json,
+    head_json,
+    read_answer,
+    read_chunks,
+    read_exchange,
+    read_head,
+    read_object,
+    read_redaction,
+    read_reported,
+    read_request,
+    redaction_json,
+    reported_lines,
+    request_json,
 )
+from partstream.devtools.bundles.exchange import Bundle, RedactionLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["ARCHIVE_BEGINS", "ArchiveLimits", "pack", "unpack"]
+    from partstream.devtools.bundles.documents import JSONFields
+    from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange, Redaction
+
+
+# ---- archive ----
 
 ARCHIVE_BEGINS: Final = b"PK\x03\x04"
 """What an archive with entries begins with."""
@@ -293,3 +320,307 @@ def _inflated(packed: bytes, entry: _Entry) -> bytes:
     if len(content) <= entry.size and (not unpacker.eof or unpacker.unused_data):
         raise BrokenArchiveError(entry.name, "packed bytes that do not end where they should", "a whole entry")
     return content
+
+
+# ---- files ----
+# Which files a bundle holds: their names, and what each is for.
+
+FORMAT: Final = 1
+"""The version of the format; increases with every change that a reader of it would misunderstand."""
+
+BUNDLE_ENDING: Final = ".partstream.zip"
+
+MANIFEST: Final = "manifest.json"
+README: Final = "README.txt"
+REPORT: Final = "report.html"
+
+EXCHANGE: Final = "exchange.json"
+REQUEST: Final = "request.json"
+HEAD: Final = "response.head.json"
+CHUNKS: Final = "response.chunks"
+ANSWER: Final = "answer.json"
+PARTS: Final = "parts.jsonl"
+
+NUMBERED: Final = re.compile(r"(exchanges|answers)/([0-9]{3,9})/([a-z.]+)")
+"""The name of a file that belongs to an exchange or to an answer."""
+
+END_OF_NAMES: Final = {
+    "exchanges": frozenset({EXCHANGE, REQUEST, HEAD, CHUNKS}),
+    "answers": frozenset({ANSWER, PARTS}),
+}
+"""The files that a folder of each kind may have."""
+
+
+def folder_of_exchange(number: int) -> str:
+    """The folder of an exchange, such as `exchanges/001`."""
+    return f"exchanges/{number:03}"
+
+
+def folder_of_answer(number: int) -> str:
+    """The folder of an answer, such as `answers/001`."""
+    return f"answers/{number:03}"
+
+
+_REPLACED: Final = {
+    RedactionLevel.KEYS: """\
+Keys, cookies and ids of people that were recognized are replaced. TEXTS ARE NOT: this file holds what people, tools and
+models wrote, also file contents and paths. For a file to give away: partstream share FILE OUT.partstream.zip
+""",
+    RedactionLevel.STRUCTURE: """\
+Keys, cookies and ids of people that were recognized are replaced, and so are texts, by stand-ins of the same length.
+The lengths and the rhythm of an answer are kept, because errors of streams depend on them: whoever has the text already
+can recognize it by them. Names of models, kinds of events, numbers and times are kept too.
+""",
+    RedactionLevel.NONE: """\
+NOTHING IS REPLACED: this file may hold keys, and holds what people, tools and models wrote. Do not give it away.
+""",
+}
+_NOT_REDACTED: Final = """\
+NOBODY HAS REDACTED THIS FILE: it may hold keys, and holds what people, tools and models wrote. For a file to give away:
+partstream share FILE OUT.partstream.zip
+"""
+
+
+def readme_of(bundle: Bundle, *, has_report: bool) -> str:
+    """What the file says of itself to a person who unpacks it."""
+    open_page = "Open report.html in a browser: it needs no network and sends nothing.\n" if has_report else ""
+    return f"""\
+What a model server was asked, and what came back
+=================================================
+
+This file was made by {bundle.made_by}. It holds {_count(len(bundle.exchanges), "exchange")} with a server, read by read
+with its times, and {_count(len(bundle.answers), "answer")} as the program that asked got it.
+
+How to open it
+--------------
+
+{open_page}With Partstream, where its command is installed:
+
+    partstream inspect FILE     shows it in a browser
+    partstream check FILE       says which promise was broken
+    partstream replay FILE      prints the parts; --pace real as fast as they came
+    partstream upstream --replay FILE     answers every request with it
+
+Without: docs/bundles.md of Partstream describes each file for other programs.
+
+What is not in it
+-----------------
+
+{_replaced(bundle.redaction)}
+What was replaced is in this file in no form, neither hidden nor as a checksum. No list of rules knows every secret:
+look through the file before you give it away (partstream inspect FILE --what-is-in-it).
+
+How to delete it
+----------------
+
+Delete this file. What Partstream keeps by itself is in its data folder, in `recordings`, for 30 days.
+"""
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _replaced(redaction: Redaction | None) -> str:
+    if redaction is None:
+        return _NOT_REDACTED
+    kept = f"Kept at the wish of who made it: {', '.join(redaction.kept)}.\n" if redaction.kept else ""
+    return _REPLACED[redaction.level] + kept + _counts(redaction)
+
+
+def _counts(redaction: Redaction) -> str:
+    if not redaction.counts:
+        return ""
+    lines = "".join(f"    {count:>7,}  {rule}\n" for rule, count in sorted(redaction.counts.items()))
+    return f"\nHow often each rule has replaced something:\n\n{lines}"
+
+
+# ---- reading ----
+# Reads a bundle from one file, which may come from a stranger.
+
+_LIMITS: Final = ArchiveLimits()
+
+
+def looks_like_a_bundle(data: bytes) -> bool:
+    """Whether the bytes begin as those of a bundle do."""
+    return data.startswith(ARCHIVE_BEGINS)
+
+
+def read_bundle(data: bytes, limits: ArchiveLimits = _LIMITS) -> Bundle:
+    """What a `.partstream.zip` holds.
+
+    Args:
+        data: The whole file.
+        limits: How much it may hold.
+
+    Raises:
+        BundleError: It cannot be read; :mod:`partstream.devtools.bundles.documents` has a class for each reason.
+    """
+    entries = unpack(data, limits)
+    if MANIFEST not in entries:
+        raise NotABundleError("the file", f"a zip without {MANIFEST}", "a bundle of partstream")
+    manifest = read_object(entries[MANIFEST], MANIFEST)
+    if manifest.raw("format") != FORMAT:
+        got = repr(manifest.raw("format"))
+        raise UnknownFormatError(MANIFEST, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it")
+    _check_files(entries, manifest)
+    numbers = _numbers(entries)
+    return Bundle(
+        source=manifest.text("source"),
+        made_by=manifest.text("made_by"),
+        versions=manifest.text_by_name("versions"),
+        redaction=read_redaction(manifest.optional_object("redaction")),
+        exchanges=tuple(_exchange(entries, number) for number in numbers["exchanges"]),
+        answers=tuple(_answer(entries, number) for number in numbers["answers"]),
+        notes=manifest.texts("notes"),
+    )
+
+
+def _check_files(entries: dict[str, bytes], manifest: JSONFields) -> None:
+    """Whether the files are those that the manifest lists, unchanged."""
+    listed = manifest.text_by_name("files")
+    for name, digest in listed.items():
+        if name not in entries:
+            raise MissingEntryError(name, "nothing", "the file that the manifest lists")
+        if (got := sha256(entries[name]).hexdigest()) != digest:
+            raise WrongDigestError(name, f"the SHA-256 {got}", f"{digest[:80]}, as the manifest says")
+    for name in entries:
+        if name not in listed and name != MANIFEST:
+            raise UnlistedEntryError(name, "a file that the manifest does not list", "only listed files")
+
+
+def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
+    """The numbers of the exchanges and of the answers that have files.
+
+    Raises:
+        UnlistedEntryError: A file has no place in the format.
+    """
+    numbers: dict[str, set[int]] = {kind: set() for kind in END_OF_NAMES}
+    folder_of: dict[str, Callable[[int], str]] = {"exchanges": folder_of_exchange, "answers": folder_of_answer}
+    for name in entries:
+        if name in (MANIFEST, README, REPORT):
+            continue
+        match = NUMBERED.fullmatch(name)
+        if (
+            match is None
+            or match[3] not in END_OF_NAMES[match[1]]
+            or not name.startswith(folder_of[match[1]](int(match[2])))
+        ):
+            raise UnlistedEntryError(name, "a file of no known name", "exchanges/001/exchange.json and the like")
+        numbers[match[1]].add(int(match[2]))
+    return {kind: sorted(found) for kind, found in numbers.items()}
+
+
+def _read(entries: dict[str, bytes], name: str, read: Callable[[JSONFields], Any]) -> Any:
+    """What a JSON file says; None where it is not there."""
+    return read(read_object(entries[name], name)) if name in entries else None
+
+
+def _own_facts(entries: dict[str, bytes], name: str, number: int) -> JSONFields:
+    """The document of an exchange or an answer, which names its own number."""
+    if name not in entries:
+        raise MissingEntryError(name, "nothing", "the document that each folder has")
+    said = read_object(entries[name], name)
+    if said.number("number") != number:
+        raise BundleContentError(name, f"the number {said.number('number')}", f"{number}, as in the name of its folder")
+    return said
+
+
+def _exchange(entries: dict[str, bytes], number: int) -> RecordedExchange:
+    folder = folder_of_exchange(number)
+    chunks = f"{folder}/{CHUNKS}"
+    return read_exchange(
+        _own_facts(entries, f"{folder}/{EXCHANGE}", number),
+        _read(entries, f"{folder}/{REQUEST}", read_request),
+        _read(entries, f"{folder}/{HEAD}", read_head),
+        read_chunks(entries.get(chunks, b""), chunks),
+    )
+
+
+def _answer(entries: dict[str, bytes], number: int) -> RecordedAnswer:
+    folder = folder_of_answer(number)
+    parts = f"{folder}/{PARTS}"
+    facts = _own_facts(entries, f"{folder}/{ANSWER}", number)
+    return read_answer(facts, read_reported(entries.get(parts, b""), parts))
+
+
+# ---- writing ----
+# Writes a bundle as one file: equal bundles give equal bytes.
+
+
+def write_bundle(bundle: Bundle, report: str | None = None) -> bytes:
+    """The bytes of a `.partstream.zip`.
+
+    Args:
+        bundle: What it holds.
+        report: The page that shows the same, or None for a file without one.
+
+    Raises:
+        BundleContentError: Two exchanges or two answers have one number, or a time is negative.
+        BundleTooLargeError: A zip cannot hold so much.
+    """
+    _check_numbers("exchanges", [exchange.number for exchange in bundle.exchanges])
+    _check_numbers("answers", [answer.number for answer in bundle.answers])
+    entries = {README: readme_of(bundle, has_report=report is not None).encode()}
+    for exchange in bundle.exchanges:
+        entries.update(_files_of_exchange(exchange))
+    for answer in bundle.answers:
+        entries.update(_files_of_answer(answer))
+    if report is not None:
+        entries[REPORT] = report.encode(errors="backslashreplace")
+    entries[MANIFEST] = dumps(_manifest(bundle, entries)) + b"\n"
+    return pack(entries)
+
+
+def _manifest(bundle: Bundle, entries: dict[str, bytes]) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "made_by": bundle.made_by,
+        "source": bundle.source,
+        "versions": dict(sorted(bundle.versions.items())),
+        "redaction": redaction_json(bundle.redaction),
+        "notes": list(bundle.notes),
+        "files": {name: sha256(entries[name]).hexdigest() for name in sorted(entries)},
+    }
+
+
+def _files_of_exchange(exchange: RecordedExchange) -> Iterator[tuple[str, bytes]]:
+    folder = folder_of_exchange(exchange.number)
+    _check_times(folder, _times_of(exchange))
+    yield f"{folder}/{EXCHANGE}", dumps(exchange_json(exchange, exchange.end)) + b"\n"
+    if exchange.request is not None:
+        yield f"{folder}/{REQUEST}", dumps(request_json(exchange.request)) + b"\n"
+    if exchange.head is not None:
+        yield f"{folder}/{HEAD}", dumps(head_json(exchange.head)) + b"\n"
+    if exchange.chunks:
+        yield f"{folder}/{CHUNKS}", chunks_bytes(exchange.chunks)
+
+
+def _files_of_answer(answer: RecordedAnswer) -> Iterator[tuple[str, bytes]]:
+    folder = folder_of_answer(answer.number)
+    _check_times(folder, (answer.offset, *(one.at for one in answer.reported)))
+    yield f"{folder}/{ANSWER}", dumps(answer_json(answer)) + b"\n"
+    if answer.reported:
+        yield f"{folder}/{PARTS}", reported_lines(answer.reported)
+
+
+def _times_of(exchange: RecordedExchange) -> Iterator[int | None]:
+    yield exchange.offset
+    yield exchange.end.at
+    if exchange.request is not None:
+        yield exchange.request.sent_at
+    if exchange.head is not None:
+        yield exchange.head.at
+    for chunk in exchange.chunks:
+        yield chunk.at
+
+
+def _check_times(where: str, times: Iterable[int | None]) -> None:
+    for at in times:
+        if at is not None and not 0 <= at < 1 << 63:
+            raise BundleContentError(where, f"the time {at}", "nanoseconds from 0, or None")
+
+
+def _check_numbers(where: str, numbers: list[int]) -> None:
+    if numbers != sorted(set(numbers)) or (numbers and not 1 <= numbers[0] <= numbers[-1] < 10**9):
+        raise BundleContentError(where, f"the numbers {numbers[:20]}", "each number once, from 1, in order")
