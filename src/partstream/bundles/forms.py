@@ -9,10 +9,10 @@ from partstream.bundles.har import read_har
 from partstream.bundles.har_export import write_har
 from partstream.bundles.har_form import looks_like_har
 from partstream.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
-from partstream.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
 from partstream.bundles.streams import STREAM_ENDINGS, read_stream, write_stream
 from partstream.devtools.bundles.archive import BUNDLE_ENDING, looks_like_a_bundle, read_bundle, write_bundle
 from partstream.devtools.bundles.documents import UnknownFormError
+from partstream.devtools.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
 
 if TYPE_CHECKING:
     from collections.abc import Callable

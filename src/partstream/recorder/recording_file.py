@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
-from partstream.bundles.partial import PartialRecording
 from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
 from partstream.devtools.bundles.exchange import (
@@ -19,6 +18,7 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
+from partstream.devtools.bundles.partial import PartialRecording
 from partstream.devtools.capturing.bundling import versions_here
 from partstream.devtools.capturing.capture import recorded_error
 from partstream.recorder.background_file import BackgroundFile

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         ResponseHead,
     )
 
-__all__ = ["PARTIAL_ENDING", "PartialRecording", "looks_partial", "read_partial"]
 
 PARTIAL_ENDING: Final = ".partstream.part"
 
