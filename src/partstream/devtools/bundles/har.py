@@ -7,35 +7,27 @@ looks like an answer is taken, the rest is counted in the notes, and every field
 from __future__ import annotations
 
 import binascii
-from base64 import b64decode
+import re
+from base64 import b64decode, b64encode
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 from partstream._version import __version__
-from partstream.bundles.event_blocks import event_blocks, written_event
-from partstream.bundles.har_form import (
-    BASE64,
-    EVENT_STREAM,
-    EVENTS,
-    LARGEST,
-    MILLISECOND,
-    MOST_ENTRIES,
-    OWN,
-    READS,
-    SECOND,
-    UNKNOWN_TYPE,
-)
 from partstream.codec.checks import as_amount
+from partstream.codec.json_codec import dumps
 from partstream.codec.text import bare_media_type
 from partstream.devtools.bundles.documents import (
     BundleContentError,
     BundleTooLargeError,
     JSONFields,
+    answer_json,
+    exchange_json,
     read_answer,
     read_exchange,
     read_object,
     read_redaction,
+    redaction_json,
 )
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -52,9 +44,112 @@ from partstream.devtools.bundles.exchange import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["read_har"]
+    from partstream.devtools.bundles.exchange import Headers
+
+
+# ---- har form ----
+# What reading and writing an HTTP Archive have in common: HAR 1.2, and the fields beside it.
+#
+# Sources: HAR 1.2 (softwareishard.com/blog/har-12-spec); Chrome's `_eventSourceMessages` and `_webSocketMessages`,
+# and what its importer demands (devtools-frontend, `front_end/models/har/`). Our own fields keep what HAR has no
+# place for: `_chunks` the reads of a body, `_partstream` the rest. Another program may drop them, and the file is a
+# HAR still.
+
+BEGINS: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
+LARGEST: Final = 256 * 1024 * 1024
+"""Bytes of a file: the objects of its JSON take several times as much."""
+MOST_ENTRIES: Final = 20_000
+
+OWN: Final = "_partstream"
+READS: Final = "_chunks"
+EVENTS: Final = "_eventSourceMessages"
+BASE64: Final = "base64"
+EVENT_STREAM: Final = "text/event-stream"
+UNKNOWN_TYPE: Final = "x-unknown"
+"""Chrome's word for a body of no type."""
+UNKNOWN_HOST: Final = "http://recorded.invalid"
+"""A recording holds no name of a host, and a HAR demands one: RFC 6761 section 6.4 keeps this one free."""
+
+MILLISECOND: Final = 1_000_000
+SECOND: Final = 1_000_000_000
+
+LOSSES: Final = (
+    ("parts", "The parts that a host reported, with their times: HAR knows nothing above the bytes."),
+    ("host", "The name of the server: a recording does not hold it, so addresses begin with recorded.invalid."),
+    (
+        "reads",
+        "Only partstream reads the fields with the reads of a body; other programs see the times of whole events.",
+    ),
+    ("wall time", "Where a recording has no wall time, entries begin in 1970: HAR demands one."),
+)
+"""What a HAR that is written does not hold, or not for every reader: a name, and a sentence."""
+
+
+def looks_like_har(data: bytes) -> bool:
+    """Whether the bytes begin as a HAR does."""
+    return BEGINS.match(data) is not None
+
+
+# ---- event blocks ----
+# The events of a stream as blocks of its bytes, with what a browser shows of each.
+#
+# Apart from :mod:`partstream.codec.sse`, which reads what servers send wrong: a block here ends where a browser's
+# does, at an empty line (HTML Standard, section 9.2.6), and its bytes are known.
+
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_BLOCK_END: Final = re.compile(rb"(?:\r\n|\n|\r)(?:\r\n|\n|\r)+")
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+class EventBlock(NamedTuple):
+    """An event that a browser hands out.
+
+    Attributes:
+        end: The byte behind its last empty line.
+        name: Its name; `message` where it has none.
+        id: Its own id; empty where it has none.
+        data: The lines of its data, joined.
+    """
+
+    end: int
+    name: str
+    id: str
+    data: str
+
+
+def event_blocks(body: bytes) -> Iterator[EventBlock]:
+    """The events of a body that are whole and have data."""
+    start = len(_MARK) if body.startswith(_MARK) else 0
+    for ending in _BLOCK_END.finditer(body):
+        fields: dict[bytes, list[bytes]] = {}
+        for line in _LINE_END.split(body[start : ending.start()]):
+            name, _, value = line.partition(b":")
+            fields.setdefault(name, []).append(value.removeprefix(b" "))
+        start = ending.end()
+        if b"data" in fields:
+            yield EventBlock(
+                start,
+                fields.get(b"event", [b"message"])[-1].decode(errors="replace") or "message",
+                fields.get(b"id", [b""])[-1].decode(errors="replace"),
+                b"\n".join(fields[b"data"]).decode(errors="replace"),
+            )
+
+
+def written_event(name: str, event_id: str, data: str) -> bytes:
+    """An event as a server writes it; a line break in its name or its id would be another field, and is left out."""
+    lines = [] if name in ("", "message") else [f"event: {_one_line(name)}"]
+    lines += [f"id: {_one_line(event_id)}"] if event_id else []
+    lines += [f"data: {line}" for line in re.split(r"\r\n|\n|\r", data)]
+    return "".join(f"{line}\n" for line in (*lines, "")).encode(errors="replace")
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\r\n]", "", text)
+
+
+# ---- har ----
 
 _STREAMS: Final = frozenset({EVENT_STREAM, "application/x-ndjson", "application/ndjson", "application/jsonl"})
 _DOCUMENTS: Final = frozenset({"application/json", "application/problem+json"})
@@ -347,3 +442,154 @@ def _decoded(text: str, encoding: str | None, where: str) -> bytes:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BundleContentError(where, f"a text that is not ({error})", "base64") from error
+
+
+# ---- har export ----
+# Writes an HTTP Archive that Chrome and other programs take; :data:`LOSSES` says what it does not hold.
+
+_NOT_KNOWN: Final = -1
+_HTTP: Final = "HTTP/1.1"
+
+
+def write_har(bundle: Bundle) -> bytes:
+    """The bytes of a HAR 1.2 with all exchanges of a bundle."""
+    own = {
+        "source": bundle.source,
+        "made_by": bundle.made_by,
+        "versions": dict(bundle.versions),
+        "redaction": redaction_json(bundle.redaction),
+        "notes": list(bundle.notes),
+        "answers": [answer_json(answer) for answer in bundle.answers],
+    }
+    log = {
+        "version": "1.2",
+        "creator": {"name": "partstream", "version": __version__},
+        "pages": [],
+        "entries": [_entry(exchange) for exchange in bundle.exchanges],
+        "comment": " ".join(sentence for _, sentence in LOSSES),
+        OWN: own,
+    }
+    return dumps({"log": log}) + b"\n"
+
+
+def _entry(exchange: RecordedExchange) -> dict[str, Any]:
+    send, wait, receive = _timings(exchange)
+    entry: dict[str, Any] = {
+        "startedDateTime": wall_time_of(nanoseconds_of(exchange.started_at or "") or 0),
+        "time": send + wait + receive,
+        "request": _request(exchange.request),
+        "response": _response(exchange),
+        "cache": {},
+        "timings": {
+            "blocked": _NOT_KNOWN,
+            "dns": _NOT_KNOWN,
+            "connect": _NOT_KNOWN,
+            "ssl": _NOT_KNOWN,
+            "send": send,
+            "wait": wait,
+            "receive": receive,
+        },
+        READS: [[chunk.at, len(chunk.data)] for chunk in exchange.chunks],
+        OWN: _own(exchange),
+    }
+    if bare_media_type(_media_type(exchange)) == EVENT_STREAM:
+        entry["_resourceType"] = "eventsource"
+        entry[EVENTS] = list(_messages(exchange))
+    return entry
+
+
+def _own(exchange: RecordedExchange) -> dict[str, Any]:
+    """What HAR has no place for, or only in milliseconds. No header and no text of a body: it stands once in a file."""
+    return {
+        **exchange_json(exchange, exchange.end),
+        "request": exchange.request is not None,
+        "sent_at": None if exchange.request is None else exchange.request.sent_at,
+        "head_at": None if exchange.head is None else exchange.head.at,
+    }
+
+
+def _timings(exchange: RecordedExchange) -> tuple[float, float, float]:
+    """Milliseconds of sending, waiting and receiving."""
+    sent = (exchange.request.sent_at if exchange.request is not None else None) or 0
+    head = (exchange.head.at if exchange.head is not None else None) or sent
+    last = max((chunk.at for chunk in exchange.chunks if chunk.at is not None), default=head)
+    end = max(last, exchange.end.at or 0)
+    return tuple(max(0, span) / MILLISECOND for span in (sent, head - sent, end - head))  # type: ignore[return-value]
+
+
+def _request(request: RecordedRequest | None) -> dict[str, Any]:
+    path = "/" if request is None else request.path
+    query = "" if request is None else request.query
+    said: dict[str, Any] = {
+        "method": "GET" if request is None else request.method,
+        "url": f"{UNKNOWN_HOST}{path}{'?' if query else ''}{query}",
+        "httpVersion": _HTTP,
+        "cookies": [],
+        "headers": _har_export_headers(() if request is None else request.headers),
+        "queryString": [
+            {"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True, errors="replace")
+        ],
+        "headersSize": _NOT_KNOWN,
+        "bodySize": 0 if request is None else len(request.body),
+    }
+    if request is not None and request.body:
+        text, encoding = _text_of(request.body)
+        said["postData"] = {"mimeType": _first(request.headers, "content-type"), "text": text}
+        if encoding:
+            said["postData"]["_encoding"] = encoding
+    return said
+
+
+def _response(exchange: RecordedExchange) -> dict[str, Any]:
+    head, body = exchange.head, exchange.body
+    text, encoding = _text_of(body)
+    content: dict[str, Any] = {"size": len(body), "mimeType": _media_type(exchange) or UNKNOWN_TYPE, "text": text}
+    if encoding:
+        content["encoding"] = encoding
+    error = exchange.end.error
+    said = {
+        "status": 0 if head is None else head.status,
+        "statusText": "" if head is None else head.reason,
+        "httpVersion": _HTTP,
+        "cookies": [],
+        "headers": _har_export_headers(() if head is None else head.headers),
+        "content": content,
+        "redirectURL": "" if head is None else _first(head.headers, "location"),
+        "headersSize": _NOT_KNOWN,
+        "bodySize": len(body),
+    }
+    return said if error is None else {**said, "_error": error.message}
+
+
+def _messages(exchange: RecordedExchange) -> Iterator[dict[str, Any]]:
+    """The events as Chrome's table shows them: with the time of the read in which each ended, in seconds since 1970."""
+    began = nanoseconds_of(exchange.started_at or "") or 0
+    reads = iter(exchange.chunks)
+    read: Chunk | None = None
+    come = 0
+    for block in event_blocks(exchange.body):
+        while come < block.end and (following := next(reads, None)) is not None:
+            read = following
+            come += len(read.data)
+        at = 0 if read is None or read.at is None else read.at
+        yield {"time": (began + at) / SECOND, "eventName": block.name, "eventId": block.id, "data": block.data}
+
+
+def _media_type(exchange: RecordedExchange) -> str:
+    return "" if exchange.head is None else _first(exchange.head.headers, "content-type")
+
+
+def _first(headers: Headers, name: str) -> str:
+    return next((value for field, value in headers if field.lower() == name), "")
+
+
+def _har_export_headers(headers: Headers) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _text_of(body: bytes) -> tuple[str, str]:
+    """A body as text, and how it is encoded there; empty for a text as it is."""
+    try:
+        return body.decode(), ""
+    except UnicodeDecodeError:
+        return b64encode(body).decode(), BASE64
