@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
 from partstream.bundles.streams import STREAM_ENDINGS, read_stream, write_stream
 from partstream.devtools.bundles.archive import BUNDLE_ENDING, looks_like_a_bundle, read_bundle, write_bundle
 from partstream.devtools.bundles.documents import UnknownFormError
 from partstream.devtools.bundles.har import looks_like_har, read_har, write_har
+from partstream.devtools.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
 from partstream.devtools.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
 
 if TYPE_CHECKING:
