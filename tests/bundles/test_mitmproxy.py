@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.documents import BrokenFlowError, BundleError
 from partstream.devtools.bundles.exchange import HowEnded
+from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.bundles.mitmproxy import looks_like_flows, read_flows, read_value
 from partstream.devtools.recorded_stream import read_recording
 

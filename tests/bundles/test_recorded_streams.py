@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import Chunk
+from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.upstreams.recorded import recorded_outputs
 from recordings import Recording, recordings

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from commands import call, end, run, start
 
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols

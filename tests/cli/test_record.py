@@ -14,8 +14,8 @@ import openai
 import pytest
 
 from cli.commands import call, call_process, end, kill, start
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.exchange import HowEnded, RedactionLevel
+from partstream.devtools.bundles.forms import read_any
 from partstream.testing import ReplayUpstream
 from testing.clients import body
 from testing.clients import run as run_upstream

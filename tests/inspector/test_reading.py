@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.exchange import HowEnded
+from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.inspector.event_kinds import kind_of_event
 from partstream.inspector.reading import read_exchange

@@ -4,8 +4,8 @@ import asyncio
 import json
 import threading
 
-from partstream.bundles.forms import read_any
 from partstream.devtools.bundles.exchange import HowEnded
+from partstream.devtools.bundles.forms import read_any
 from partstream.recorder.background_file import BackgroundFile
 from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recording_file import RecordingFile, model_asked

@@ -43,7 +43,7 @@ def checked_file(name: str | None) -> str | None:
     Raises:
         UsageError: It is there already, or its name has the ending of no form that can be written.
     """
-    from partstream.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
+    from partstream.devtools.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
 
     if not name:
         return name
@@ -143,8 +143,8 @@ class ChatCaptures:
         say(f"Look into it: {program()} inspect {path}. Give it away: {program()} share {path} OUT.", _STYLE)
 
     def _written(self, bundle: Bundle) -> Path:
-        from partstream.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
         from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415
+        from partstream.devtools.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
         from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415
 
         if not self._file:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from partstream.bundles.forms import form_of, read_any
 from partstream.cli.opened_recordings import chosen_exchange
 from partstream.cli.recordings import UnreadableRecordingError, read_file
 from partstream.codec.text import visible
 from partstream.devtools.bundles.documents import BundleError
+from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.capturing.bundling import KeptRecordings
 from partstream.devtools.capturing.door import newest_answer
 from partstream.devtools.recorded_stream import RecordingError

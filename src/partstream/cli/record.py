@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.bundles.forms import FORMS
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.record_screen import RecordJsonScreen, RecordScreen, RecordTextScreen
 from partstream.codec.system import DATA
+from partstream.devtools.bundles.forms import FORMS
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

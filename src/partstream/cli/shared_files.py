@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.bundles.forms import FORMS
 from partstream.codec.text import visible
 from partstream.devtools.bundles.documents import BundleError
+from partstream.devtools.bundles.forms import FORMS
 from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
 
 if TYPE_CHECKING:

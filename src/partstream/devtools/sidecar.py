@@ -226,7 +226,7 @@ class ShownRecordings:
 
 
 def _read(path: str) -> Bundle:
-    from partstream.bundles.forms import read_any  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.bundles.forms import read_any  # noqa: PLC0415 - at somebody's wish
 
     try:
         return read_any(Path(path).read_bytes(), path)

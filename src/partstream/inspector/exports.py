@@ -1,4 +1,4 @@
-"""Files that are made of a view, by the endings of their names; those of a bundle are in bundles/forms.py."""
+"""Files that are made of a view, by the endings of their names; those of a bundle are in devtools/bundles/forms.py."""
 
 from __future__ import annotations
 

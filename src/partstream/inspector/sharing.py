@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.forms import FORMS, write_as
 from partstream.devtools.bundles.archive import BUNDLE_ENDING, write_bundle
+from partstream.devtools.bundles.forms import FORMS, write_as
 from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.forms import FORMS
+from partstream.devtools.bundles.forms import FORMS
 from partstream.devtools.bundles.partial import PARTIAL_ENDING
 from partstream.recorder.finishing import finish
 from partstream.recorder.recording_file import RecordingFile

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.forms import form_of, read_any
 from partstream.codec.json_codec import dumps
 from partstream.devtools.bundles.exchange import answers_in, content_of, media_type_of
+from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
