@@ -8,8 +8,8 @@ import pytest
 from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import Chunk
 from partstream.devtools.bundles.forms import read_any
+from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.recorded_stream import RecordingError, read_recording
-from partstream.upstreams.recorded import recorded_outputs
 from recordings import Recording, recordings
 
 FOLDERS = ("openresponses", "chat_completions", "anthropic_messages", "gemini", "ollama")

@@ -9,13 +9,13 @@ import pytest
 from partstream import TextPart, ThinkingPart
 from partstream.devtools.bundles.archive import read_bundle, write_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded
+from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.lm.outputs import Finish
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import capturing
-from partstream.upstreams.recorded import recorded_outputs
 from upstreams.upstreams import Answer, ask, gateway_to, replay
 
 

@@ -20,11 +20,11 @@ from partstream.conformance.moves import Move
 from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.bundles.exchange import asked_of, content_of
+from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level
 from partstream.lm.outputs import Finish
-from partstream.upstreams.recorded import recorded_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.devtools.bundles.recorded import recorded_error
 from partstream.errors import LanguageModelError
 from partstream.inspector.runs import milliseconds
 from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart
-from partstream.upstreams.recorded import recorded_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

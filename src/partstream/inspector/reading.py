@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads_event, nests_too_deeply
 from partstream.devtools.bundles.exchange import Chunk, Content, ContentForm, HowEnded, content_of
+from partstream.devtools.bundles.recorded import end_of, recorded_failure, refusal_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamConnectionError
 from partstream.inspector.frames import Frame, frames_of
@@ -16,7 +17,6 @@ from partstream.lm.outputs import Finish, Outcome, StreamOptions, ThinkingMode, 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
-from partstream.upstreams.recorded import end_of, recorded_failure, refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

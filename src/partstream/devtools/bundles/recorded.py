@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
 
-__all__ = [
-    "end_of",
-    "recorded_error",
-    "recorded_failure",
-    "recorded_outputs",
-    "refusal_of",
-    "reported_outputs",
-    "timed_outputs",
-]
 
 _SUCCESS: Final = range(200, 300)
 _THE_SERVER: Final = "the server"
