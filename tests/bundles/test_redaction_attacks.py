@@ -12,7 +12,6 @@ import pytest
 
 from bundles.canaries import unzipped
 from partstream import DataPart
-from partstream.bundles.redaction import redact
 from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -27,6 +26,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.redacting import redact
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.vscode.pages.document import Hashes

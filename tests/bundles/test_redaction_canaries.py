@@ -24,7 +24,6 @@ from partstream import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.bundles.redaction import redact
 from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -39,6 +38,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.redacting import redact
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.inspector.page import page_html
 from partstream.inspector.view import ViewedFile, view_of

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.bundles.redaction import RedactionReport, redact, what_is_in_it
 from partstream.bundles.redaction.stand_ins import stand_in
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -23,6 +22,7 @@ from partstream.devtools.bundles.exchange import (
     RedactionLevel,
     ResponseHead,
 )
+from partstream.devtools.redaction.redacting import RedactionReport, redact, what_is_in_it
 
 
 def _redacted(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.bundles.redaction import redact
 from partstream.cli.console import busy_with
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.redaction.redacting import redact
 from partstream.inspector.page import page_html
 from partstream.inspector.view import view_of
 from partstream.vscode.pages.document import Hashes

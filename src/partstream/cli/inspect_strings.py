@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from partstream.bundles.redaction import what_is_in_it
 from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
+from partstream.devtools.redaction.redacting import what_is_in_it
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

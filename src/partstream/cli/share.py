@@ -8,7 +8,6 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from partstream.bundles.redaction import redact
 from partstream.cli.console import busy_with, make_console
 from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
@@ -16,11 +15,12 @@ from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
 from partstream.codec.text import visible
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.redaction.redacting import redact
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partstream.bundles.redaction import RedactionReport
+    from partstream.devtools.redaction.redacting import RedactionReport
 
 __all__ = ["command"]
 

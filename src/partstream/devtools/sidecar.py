@@ -19,10 +19,10 @@ from partstream.vscode.pages.document import Nonces
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-    from partstream.bundles.redaction import RedactionReport
     from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.door import CaptureSocket
+    from partstream.devtools.redaction.redacting import RedactionReport
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.pages.document import ContentPolicy
 
@@ -244,7 +244,7 @@ def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
 
 
 def _shared(bundle: Bundle, name: str) -> bytes:
-    from partstream.bundles.redaction import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
     from partstream.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
 
     try:
@@ -254,7 +254,7 @@ def _shared(bundle: Bundle, name: str) -> bytes:
 
 
 def _preview(bundle: Bundle) -> wire.SharePreviewResult:
-    from partstream.bundles.redaction import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
     from partstream.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
 
     _, report = redact(bundle)

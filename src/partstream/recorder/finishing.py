@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from partstream.bundles.redaction import redact
 from partstream.devtools.bundles.exchange import RedactionLevel
 from partstream.devtools.bundles.forms import write_as
 from partstream.devtools.bundles.partial import read_partial
+from partstream.devtools.redaction.redacting import redact
 
 __all__ = ["finish", "step_back"]
 

@@ -136,7 +136,7 @@ def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str]
         source: What they were captured in, such as `vscode`.
         versions: Further versions of what took part.
     """
-    from partstream.bundles.redaction import redact  # noqa: PLC0415 - a door does without
+    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - a door does without
 
     captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
     secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))
