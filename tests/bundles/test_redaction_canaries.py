@@ -271,7 +271,7 @@ def test_no_key_is_left_of_arguments_that_are_cut_over_events(made: tuple[str, B
 
 
 def _is_key(secret: str) -> bool:
-    from partstream.bundles.redaction.searching import Search
+    from partstream.devtools.redaction.rules import Search
 
     return bool(Search().find(secret))
 

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.bundles.redaction.bodies import body_of
-from partstream.bundles.redaction.field_names import is_free, meaning_by_name
 from partstream.bundles.redaction.fragments import FRAGMENTS, Meaning
 from partstream.bundles.redaction.json_fields import FieldPath, read_fields
 from partstream.bundles.redaction.texts import BytesPiece, DamagedJson, Number, RawPiece, is_bare
+from partstream.devtools.redaction.rules import is_free, meaning_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

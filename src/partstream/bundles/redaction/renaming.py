@@ -6,8 +6,8 @@ import re
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.redaction.known_names import ID_PREFIXES, LINKED_ENDINGS, TOOL_NAMES, WRAPPINGS
 from partstream.bundles.redaction.stand_ins import stand_in
+from partstream.devtools.redaction.rules import ID_PREFIXES, LINKED_ENDINGS, TOOL_NAMES, WRAPPINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,29 +10,29 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.redaction.field_names import (
-    holds_numbers_of_text,
-    is_free,
-    is_plain_word,
-    is_time,
-    meaning_by_name,
-)
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import FieldPath, read_fields
 from partstream.bundles.redaction.moments import Moments
 from partstream.bundles.redaction.opaque import hidden_data_url, hidden_media, hidden_state, is_media
-from partstream.bundles.redaction.personal import names_a_person
 from partstream.bundles.redaction.raw_strings import read_raw, write_raw
 from partstream.bundles.redaction.renaming import Renaming, id_form, link_form, tool_form
 from partstream.bundles.redaction.sentences import hidden_sentence
 from partstream.bundles.redaction.stand_ins import hide, stand_in
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.redaction.rules import (
+    holds_numbers_of_text,
+    is_free,
+    is_plain_word,
+    is_time,
+    meaning_by_name,
+    names_a_person,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from partstream.bundles.redaction.searching import Found, Search
+    from partstream.devtools.redaction.rules import Found, Search
 
 __all__ = ["Replacement", "shaped_number"]
 

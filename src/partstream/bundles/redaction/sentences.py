@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.bundles.redaction.known_sentences import SENTENCES
 from partstream.bundles.redaction.stand_ins import stand_in
+from partstream.devtools.redaction.rules import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.raw_strings import read_raw, write_raw
-from partstream.bundles.redaction.searching import Found
+from partstream.devtools.redaction.rules import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.bundles.redaction.collecting import BodyTexts, collect_value, tables_of
-from partstream.bundles.redaction.field_names import is_plain_word
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import FieldPath
-from partstream.bundles.redaction.known_names import HEADER_ENDINGS_KEPT, HEADERS_KEPT, PATH_WORDS
 from partstream.bundles.redaction.moments import hidden_date
 from partstream.bundles.redaction.opaque import hidden_bytes
-from partstream.bundles.redaction.personal import names_a_person, without_personal
 from partstream.bundles.redaction.replacing import Replacement
-from partstream.bundles.redaction.searching import Search
 from partstream.bundles.redaction.stand_ins import HIDDEN, hide, stand_in
 from partstream.bundles.redaction.texts import BundleTexts, ValuePiece
 from partstream.codec.redaction import names_a_secret, secrets_in_header
@@ -34,15 +30,24 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.rules import (
+    HEADER_ENDINGS_KEPT,
+    HEADERS_KEPT,
+    PATH_WORDS,
+    Search,
+    is_plain_word,
+    names_a_person,
+    without_personal,
+)
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from partstream.bundles.redaction.bodies import Body
-    from partstream.bundles.redaction.searching import Found
     from partstream.bundles.redaction.texts import SplitText
     from partstream.devtools.bundles.exchange import Headers
+    from partstream.devtools.redaction.rules import Found
     from partstream.lm.parts import ResponsePart
 
 
