@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from bundles.canaries import cut
 from extent import IS_WHOLE
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, ToolCallPart
-from partstream.bundles.redaction.stand_ins import stand_in
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -25,6 +24,7 @@ from partstream.devtools.bundles.exchange import (
 )
 from partstream.devtools.recorded_stream import RecordingError, read_recording
 from partstream.devtools.redaction.redacting import redact
+from partstream.devtools.redaction.replacing import stand_in
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.bundles.redaction.stand_ins import stand_in
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -23,6 +22,7 @@ from partstream.devtools.bundles.exchange import (
     ResponseHead,
 )
 from partstream.devtools.redaction.redacting import RedactionReport, redact, what_is_in_it
+from partstream.devtools.redaction.replacing import stand_in
 
 
 def _redacted(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.bundles.redaction.json_fields import FieldPath
-    from partstream.bundles.redaction.replacing import Replacement
+    from partstream.devtools.redaction.replacing import Replacement
 
 __all__ = ["BundleTexts", "DamagedJson", "Number", "Piece", "RawPiece", "SplitText", "ValuePiece", "is_bare"]
 

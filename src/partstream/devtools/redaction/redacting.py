@@ -12,10 +12,6 @@ from urllib.parse import unquote
 from partstream.bundles.redaction.collecting import BodyTexts, collect_value, tables_of
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import FieldPath
-from partstream.bundles.redaction.moments import hidden_date
-from partstream.bundles.redaction.opaque import hidden_bytes
-from partstream.bundles.redaction.replacing import Replacement
-from partstream.bundles.redaction.stand_ins import HIDDEN, hide, stand_in
 from partstream.bundles.redaction.texts import BundleTexts, ValuePiece
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.devtools.bundles.exchange import (
@@ -30,6 +26,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.replacing import HIDDEN, Replacement, hidden_bytes, hidden_date, hide, stand_in
 from partstream.devtools.redaction.rules import (
     HEADER_ENDINGS_KEPT,
     HEADERS_KEPT,
