@@ -7,7 +7,7 @@ of its protocol first, because a server may send events of another wire.
 
 A field that no table names, such as that of a protocol from an installed package, holds one text in each event. The
 redaction also searches the texts of such a field joined, and hides what it finds
-(:attr:`partstream.bundles.redaction.texts.Texts.joined`).
+(:attr:`partstream.devtools.redaction.texts.Texts.joined`).
 """
 
 from __future__ import annotations

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
-from partstream.bundles.redaction.collecting import BodyTexts, collect_value, tables_of
 from partstream.bundles.redaction.fragments import Meaning
 from partstream.bundles.redaction.json_fields import FieldPath
-from partstream.bundles.redaction.texts import BundleTexts, ValuePiece
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -36,15 +34,16 @@ from partstream.devtools.redaction.rules import (
     names_a_person,
     without_personal,
 )
+from partstream.devtools.redaction.texts import BodyTexts, BundleTexts, ValuePiece, collect_value, tables_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from partstream.bundles.redaction.bodies import Body
-    from partstream.bundles.redaction.texts import SplitText
     from partstream.devtools.bundles.exchange import Headers
     from partstream.devtools.redaction.rules import Found
+    from partstream.devtools.redaction.texts import SplitText
     from partstream.lm.parts import ResponsePart
 
 
