@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.bundles.redaction.fragments import Meaning
-from partstream.bundles.redaction.json_fields import FieldPath
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -24,6 +23,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.json_places import FieldPath
 from partstream.devtools.redaction.replacing import HIDDEN, Replacement, hidden_bytes, hidden_date, hide, stand_in
 from partstream.devtools.redaction.rules import (
     HEADER_ENDINGS_KEPT,
@@ -40,8 +40,8 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from partstream.bundles.redaction.bodies import Body
     from partstream.devtools.bundles.exchange import Headers
+    from partstream.devtools.redaction.json_places import Body
     from partstream.devtools.redaction.rules import Found
     from partstream.devtools.redaction.texts import SplitText
     from partstream.lm.parts import ResponsePart

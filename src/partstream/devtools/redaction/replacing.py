@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import category
 
 from partstream.bundles.redaction.fragments import Meaning
-from partstream.bundles.redaction.json_fields import FieldPath, read_fields
-from partstream.bundles.redaction.raw_strings import read_raw, write_raw
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.redaction.json_places import FieldPath, read_fields, read_raw, write_raw
 from partstream.devtools.redaction.rules import (
     ID_PREFIXES,
     LINKED_ENDINGS,

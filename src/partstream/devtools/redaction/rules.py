@@ -23,7 +23,7 @@ from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from partstream.bundles.redaction.json_fields import FieldPath
+    from partstream.devtools.redaction.json_places import FieldPath
 
 
 # ---- rules ----
