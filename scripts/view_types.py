@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typescript_spelling import Spelling
 
-from partstream.inspector import view_shapes
+from partstream.devtools.inspector import shapes as view_shapes
 
-_HEAD = "// Written by scripts/generate.py from src/partstream/inspector/view_shapes.py: edit that and run it again.\n"
+_HEAD = (
+    "// Written by scripts/generate.py from src/partstream/devtools/inspector/shapes.py: edit that and run it again.\n"
+)
 
 
 def view_types() -> str:

@@ -18,7 +18,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import Bundle
-    from partstream.inspector.view_shapes import BlameView
+    from partstream.devtools.inspector.shapes import BlameView
 
 LOST = RecordedError("UpstreamConnectionError", "the connection broke")
 SILENT = RecordedError(

@@ -15,7 +15,7 @@ from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.inspector.view_shapes import AnswerView, ComparisonRow, ComparisonView
+    from partstream.devtools.inspector.shapes import AnswerView, ComparisonRow, ComparisonView
 
 Run = tuple[str, str]
 """What a run of parts is: its kind, or the name of a tool, and its text."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.devtools.bundles.exchange import Bundle
-    from partstream.inspector.view_shapes import AnswerView, NumberView
+    from partstream.devtools.inspector.shapes import AnswerView, NumberView
 
 
 def _answer(made: Bundle) -> AnswerView:

@@ -22,7 +22,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import Bundle
-    from partstream.inspector.view_shapes import AnswerView, EventView
+    from partstream.devtools.inspector.shapes import AnswerView, EventView
 
 
 def _answer(made: Bundle) -> AnswerView:

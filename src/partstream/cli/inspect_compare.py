@@ -17,8 +17,8 @@ from partstream.inspector.view import view_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from partstream.devtools.inspector.shapes import ComparisonView
     from partstream.inspector.view import ViewedFile
-    from partstream.inspector.view_shapes import ComparisonView
 
 __all__ = ["print_comparison"]
 

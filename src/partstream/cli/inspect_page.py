@@ -24,9 +24,9 @@ from partstream.vscode.pages.document import Nonces
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from partstream.devtools.inspector.shapes import AnswerView
     from partstream.inspector.server import ViewSource
     from partstream.inspector.view import ViewedFile
-    from partstream.inspector.view_shapes import AnswerView
 
 __all__ = ["MOST_IN_THE_VIEW", "FilesSource", "can_open_browser", "page_beside", "show_live", "show_page"]
 

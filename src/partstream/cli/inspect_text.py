@@ -18,8 +18,8 @@ from partstream.lm.outputs import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from partstream.devtools.inspector.shapes import AnswerView, EventView, View, ViolationView
     from partstream.inspector.view import ViewedFile
-    from partstream.inspector.view_shapes import AnswerView, EventView, View, ViolationView
 
 __all__ = ["exit_code_of_view", "print_text", "print_view_as_json", "summary"]
 

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
-    from partstream.inspector.reading import ReadEvent
-    from partstream.inspector.reported import Difference
-    from partstream.inspector.view_shapes import (
+    from partstream.devtools.inspector.shapes import (
         AnswerView,
         BlameView,
         EventKind,
@@ -53,6 +51,8 @@ if TYPE_CHECKING:
         UnmappedView,
         ViolationView,
     )
+    from partstream.inspector.reading import ReadEvent
+    from partstream.inspector.reported import Difference
 
 __all__ = ["UNKNOWN", "view_of_answer", "view_of_exchange"]
 

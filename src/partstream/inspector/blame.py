@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.inspector.view_shapes import BlameView, Who
+    from partstream.devtools.inspector.shapes import BlameView, Who
 
 __all__ = ["EndFacts", "blame"]
 

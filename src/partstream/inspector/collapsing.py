@@ -14,7 +14,7 @@ from partstream.inspector.event_kinds import shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.inspector.view_shapes import AnswerView, EventView, PartView
+    from partstream.devtools.inspector.shapes import AnswerView, EventView, PartView
 
 __all__ = ["MOST_EVENTS", "collapsed"]
 

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from partstream.inspector.view_shapes import (
-        AnswerView,
-        ComparedNumber,
-        ComparisonRow,
-        ComparisonView,
-        RunView,
-    )
+    from partstream.devtools.inspector.shapes import AnswerView, ComparedNumber, ComparisonRow, ComparisonView, RunView
 
 __all__ = ["MOST_IN_PAIRS", "compare", "comparisons"]
 

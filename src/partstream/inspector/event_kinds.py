@@ -16,8 +16,8 @@ from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.devtools.inspector.shapes import EventKind, PartKind
     from partstream.inspector.reading import ReadEvent
-    from partstream.inspector.view_shapes import EventKind, PartKind
     from partstream.lm.outputs import StreamOutput
 
 __all__ = ["changed_the_answer", "kind_of_event", "kind_of_part", "said_by", "shortened", "text_of_part"]

@@ -10,7 +10,7 @@ from partstream.inspector.summary import summary_markdown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.inspector.view_shapes import View
+    from partstream.devtools.inspector.shapes import View
 
 __all__ = ["VIEW_EXPORTS"]
 

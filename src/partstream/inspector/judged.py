@@ -12,8 +12,8 @@ from partstream.lm.outputs import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from partstream.devtools.inspector.shapes import VerdictView, ViolationView
     from partstream.inspector.reading import CompletedPart
-    from partstream.inspector.view_shapes import VerdictView, ViolationView
 
 __all__ = ["Judged", "judge", "unjudged"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from partstream.devtools.capturing.door import FollowedAnswer
-    from partstream.inspector.view_shapes import AnswerView, View
+    from partstream.devtools.inspector.shapes import AnswerView, View
 
 __all__ = ["LiveSource"]
 

@@ -13,7 +13,7 @@ from partstream.inspector.timing import FEWEST_TEXT_EVENTS, Rhythm
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.inspector.view_shapes import NumberView
+    from partstream.devtools.inspector.shapes import NumberView
 
 __all__ = ["NUMBERS", "Measured", "NumberRow", "numbers_of", "shown_number"]
 

@@ -18,7 +18,7 @@ from partstream.devtools.bundles.exchange import nanoseconds_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from partstream.inspector.view_shapes import AnswerView, View
+    from partstream.devtools.inspector.shapes import AnswerView, View
 
 __all__ = ["otlp_json"]
 

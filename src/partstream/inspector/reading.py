@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from partstream.codec.sse import ServerSentEvent
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.inspector.shapes import FramingName
     from partstream.errors import EventTooLargeError, UpstreamError
-    from partstream.inspector.view_shapes import FramingName
     from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.protocol import Framing, Protocol

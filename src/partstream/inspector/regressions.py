@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.inspector.view_shapes import AnswerView
+    from partstream.devtools.inspector.shapes import AnswerView
 
 __all__ = ["Regression", "regressions"]
 

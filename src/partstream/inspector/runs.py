@@ -13,8 +13,8 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.devtools.inspector.shapes import PartKind, PartView, ResultView, RunView
     from partstream.inspector.reading import CompletedPart
-    from partstream.inspector.view_shapes import PartKind, PartView, ResultView, RunView
 
 __all__ = ["Run", "milliseconds", "parts_shown", "results_shown", "runs_of", "runs_shown"]
 

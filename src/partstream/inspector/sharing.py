@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.devtools.bundles.exchange import Bundle
-    from partstream.inspector.view_shapes import View
+    from partstream.devtools.inspector.shapes import View
 
 __all__ = ["SHARED_FORMS", "shared_bytes"]
 

@@ -10,7 +10,7 @@ from partstream.codec.text import inline_code, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from partstream.inspector.view_shapes import AnswerView, View
+    from partstream.devtools.inspector.shapes import AnswerView, View
 
 __all__ = ["summary_markdown"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.inspector.view_shapes import EventKind
+    from partstream.devtools.inspector.shapes import EventKind
 
 __all__ = ["FEWEST_TEXT_EVENTS", "LUMPY", "NANOSECONDS", "Gap", "Moment", "Rhythm", "rhythm_of"]
 

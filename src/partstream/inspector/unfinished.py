@@ -8,7 +8,7 @@ from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:
-    from partstream.inspector.view_shapes import AnswerView
+    from partstream.devtools.inspector.shapes import AnswerView
 
 __all__ = ["RUNNING", "as_running"]
 

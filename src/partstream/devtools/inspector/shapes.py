@@ -1,46 +1,8 @@
-"""The shapes of a view: the one seam between what Python knows of recorded answers and what shows them.
-
-All values are JSON. Times are milliseconds as numbers; those of an answer count from the first byte of its request.
-Places in the bytes are offsets into the body of the response. The events are numbered from 1, parts from 0.
-"""
+"""The inspector: what a recording holds as a view, the numbers of it, and what shows it; opens no socket by itself."""
 
 from __future__ import annotations
 
 from typing import Final, Literal, TypedDict
-
-__all__ = [
-    "FORMAT",
-    "AnswerView",
-    "BlameView",
-    "CommandView",
-    "ComparedNumber",
-    "ComparisonRow",
-    "ComparisonView",
-    "ErrorView",
-    "EventKind",
-    "EventMark",
-    "EventView",
-    "FinishReasonView",
-    "FramingName",
-    "GapView",
-    "NumberView",
-    "PartKind",
-    "PartView",
-    "ProtocolView",
-    "RedactionView",
-    "RequestView",
-    "ResponseView",
-    "ResultView",
-    "RunView",
-    "ShownView",
-    "SourceView",
-    "UnmappedView",
-    "UsageView",
-    "VerdictView",
-    "View",
-    "ViolationView",
-    "Who",
-]
 
 FORMAT: Final = 1
 """The number of this form of a view."""
