@@ -14,9 +14,8 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import read_any
+from partstream.devtools.inspector.reading import kind_of_event, read_exchange
 from partstream.devtools.recorded_stream import RecordingError, read_recording
-from partstream.inspector.event_kinds import kind_of_event
-from partstream.inspector.reading import read_exchange
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart
 from recordings import FOLDER
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.devtools.bundles.exchange import RecordedExchange
-    from partstream.inspector.reading import ReadAnswer
+    from partstream.devtools.inspector.reading import ReadAnswer
 
 
 def _kinds(read: ReadAnswer) -> list[str]:

@@ -9,11 +9,21 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from partstream.devtools.bundles.exchange import HowEnded, tools_asked
+from partstream.devtools.inspector.reading import (
+    CompletedPart,
+    ReadAnswer,
+    as_reported,
+    changed_the_answer,
+    differs,
+    kind_of_event,
+    kind_of_part,
+    read_exchange,
+    said_by,
+)
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.blame import EndFacts, blame
 from partstream.inspector.collapsing import collapsed
-from partstream.inspector.event_kinds import changed_the_answer, kind_of_event, kind_of_part, said_by
 from partstream.inspector.heads import (
     error_shown,
     finish_reason_shown,
@@ -25,8 +35,6 @@ from partstream.inspector.heads import (
 from partstream.inspector.host_lane import flushes
 from partstream.inspector.judged import Judged, judge, unjudged
 from partstream.inspector.numbers import Measured, numbers_of
-from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchange
-from partstream.inspector.reported import as_reported, differs
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
 from partstream.lm.contract import Level
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
+    from partstream.devtools.inspector.reading import Difference, ReadEvent
     from partstream.devtools.inspector.shapes import (
         AnswerView,
         BlameView,
@@ -51,8 +60,6 @@ if TYPE_CHECKING:
         UnmappedView,
         ViolationView,
     )
-    from partstream.inspector.reading import ReadEvent
-    from partstream.inspector.reported import Difference
 
 __all__ = ["UNKNOWN", "view_of_answer", "view_of_exchange"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from partstream.inspector.event_kinds import shortened
+from partstream.devtools.inspector.reading import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

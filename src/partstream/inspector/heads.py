@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.devtools.bundles.exchange import RecordedError, RecordedExchange
+    from partstream.devtools.inspector.reading import CompletedPart
     from partstream.devtools.inspector.shapes import ErrorView, FinishReasonView, RequestView, ResponseView, UsageView
-    from partstream.inspector.reading import CompletedPart
     from partstream.lm.outputs import Finish
 
 __all__ = ["error_shown", "finish_reason_shown", "raised", "request_shown", "response_shown", "usage_shown"]

@@ -12,8 +12,8 @@ from partstream.lm.outputs import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from partstream.devtools.inspector.reading import CompletedPart
     from partstream.devtools.inspector.shapes import VerdictView, ViolationView
-    from partstream.inspector.reading import CompletedPart
 
 __all__ = ["Judged", "judge", "unjudged"]
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from partstream.inspector.event_kinds import kind_of_part, text_of_part
+from partstream.devtools.inspector.reading import kind_of_part, text_of_part
 from partstream.inspector.timing import NANOSECONDS
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.devtools.inspector.reading import CompletedPart
     from partstream.devtools.inspector.shapes import PartKind, PartView, ResultView, RunView
-    from partstream.inspector.reading import CompletedPart
 
 __all__ = ["Run", "milliseconds", "parts_shown", "results_shown", "runs_of", "runs_shown"]
 
