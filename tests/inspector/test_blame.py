@@ -12,7 +12,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
 from partstream.devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
-from partstream.inspector.blame import EndFacts, blame
+from partstream.devtools.inspector.answer_view import EndFacts, blame
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 

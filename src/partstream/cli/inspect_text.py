@@ -11,7 +11,7 @@ from rich.text import Text
 from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
-from partstream.inspector.answer_view import UNKNOWN
+from partstream.devtools.inspector.answer_view import UNKNOWN
 from partstream.inspector.view import view_of
 from partstream.lm.outputs import Outcome
 

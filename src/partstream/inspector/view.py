@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from partstream.devtools.bundles.exchange import answers_in
+from partstream.devtools.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream.devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, SourceView, View
-from partstream.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream.inspector.comparing import comparisons
 
 if TYPE_CHECKING:

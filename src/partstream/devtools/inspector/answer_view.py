@@ -5,10 +5,14 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.devtools.bundles.exchange import HowEnded, tools_asked
+from partstream.devtools.bundles.recorded import recorded_error
 from partstream.devtools.inspector.reading import (
     CompletedPart,
     ReadAnswer,
@@ -21,47 +25,450 @@ from partstream.devtools.inspector.reading import (
     said_by,
 )
 from partstream.devtools.recorded_stream import RecordingError
-from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.inspector.blame import EndFacts, blame
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.inspector.collapsing import collapsed
-from partstream.inspector.heads import (
-    error_shown,
-    finish_reason_shown,
-    raised,
-    request_shown,
-    response_shown,
-    usage_shown,
-)
 from partstream.inspector.host_lane import flushes
-from partstream.inspector.judged import Judged, judge, unjudged
 from partstream.inspector.numbers import Measured, numbers_of
 from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
 from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
-from partstream.lm.contract import Level
+from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
-from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.devtools.inspector.reading import Difference, ReadEvent
     from partstream.devtools.inspector.shapes import (
         AnswerView,
         BlameView,
+        ErrorView,
         EventKind,
         EventMark,
         EventView,
+        FinishReasonView,
         GapView,
         NumberView,
         ProtocolView,
+        RequestView,
+        ResponseView,
         ShownView,
         UnmappedView,
+        UsageView,
+        VerdictView,
         ViolationView,
+        Who,
     )
 
-__all__ = ["UNKNOWN", "view_of_answer", "view_of_exchange"]
+
+# ---- heads ----
+# What stands at the head of an answer's view: request, response, error, usage.
+
+_LONGEST_BODY: Final = 200_000
+"""Characters of a request's body."""
+_FACTS: Final = (
+    "http_status",
+    "provider_code",
+    "provider_type",
+    "param",
+    "retry_after",
+    "request_id",
+    "event_type",
+    "field",
+    "got",
+    "expected",
+    "state",
+    "phase",
+    "seconds",
+    "body",
+)
+"""The fields of errors that are shown."""
+_ROWS: Final = (
+    ("input", "input_tokens", "prompt_tokens"),
+    ("cached", "cached_tokens", ""),
+    ("output", "output_tokens", "completion_tokens"),
+    ("reasoning", "reasoning_tokens", ""),
+    ("total", "total_tokens", "total_tokens"),
+)
+"""The label of each count, its field in a usage, and its field in the data part that Copilot reads."""
+
+
+def request_shown(exchange: RecordedExchange | None) -> RequestView | None:
+    """The request of an exchange."""
+    request = None if exchange is None else exchange.request
+    if request is None:
+        return None
+    return {
+        "method": request.method,
+        "path": request.path + (f"?{request.query}" if request.query else ""),
+        "headers": list(request.headers),
+        "body": request.body.decode(errors="replace")[:_LONGEST_BODY],
+        "size": len(request.body),
+        "sentAt": milliseconds(request.sent_at),
+    }
+
+
+def response_shown(exchange: RecordedExchange | None) -> ResponseView | None:
+    """The head of its response."""
+    head = None if exchange is None else exchange.head
+    if head is None:
+        return None
+    return {
+        "status": head.status,
+        "reason": head.reason,
+        "headers": list(head.headers),
+        "at": milliseconds(head.at),
+    }
+
+
+def error_shown(error: BaseException | RecordedError | None) -> ErrorView | None:
+    """An error, whether it was recorded or found now."""
+    if error is None:
+        return None
+    if not isinstance(error, BaseException):
+        return {"type": error.type, "message": error.message, "fields": list(error.fields)}
+    values = ((name, getattr(error, name, None)) for name in _FACTS)
+    message = error.message if isinstance(error, LanguageModelError) else str(error)
+    fields = [(name, str(value)) for name, value in values if value not in (None, "", ())]
+    return {"type": type(error).__name__, "message": message, "fields": fields}
+
+
+def raised(error: BaseException | RecordedError) -> BaseException:
+    """An error as the contract judges it: a recorded one is one of ours if it is called like one."""
+    if isinstance(error, BaseException):
+        return error
+    if isinstance(getattr(errors, error.type, None), type):
+        return recorded_error(error)
+    unknown: type[Exception] = type(error.type, (Exception,), {})
+    return unknown(error.message)
+
+
+def finish_reason_shown(finish: Finish | None) -> FinishReasonView | None:
+    """Why the model stopped."""
+    if finish is None or finish.reason is None:
+        return None
+    return {"unified": finish.reason.unified.value, "raw": finish.reason.raw}
+
+
+def usage_shown(finish: Finish | None, parts: Iterable[CompletedPart]) -> UsageView | None:
+    """The tokens that the server reported; else those that a host was told."""
+    if finish is not None and finish.usage is not None:
+        counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
+        return {"rows": [(label, count) for label, count in counts if count is not None], "source": "server"}
+    found = [one.part for one in parts if isinstance(one.part, DataPart) and one.part.mime_type == USAGE_MIME_TYPE]
+    return _told(found[-1].data) if found else None
+
+
+def _told(data: bytes) -> UsageView | None:
+    try:
+        told: Any = loads(data)
+    except JSONDecodeError:
+        return None  # no numbers that a host could show
+    if not isinstance(told, dict):
+        return None
+    counts = ((label, told.get(name)) for label, _, name in _ROWS if name)
+    rows = [(label, count) for label, count in counts if isinstance(count, int)]
+    return {"rows": rows, "source": str(told.get(SOURCE_KEY) or "provider")}
+
+
+# ---- judged ----
+# Judges the parts of a recorded answer by the contract: what was broken, at which part and event, and what helps.
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the contract says of an answer.
+
+    Attributes:
+        violations: The first thousand violations, in order.
+        verdict: How many rules were kept, broken, and so on.
+    """
+
+    violations: tuple[ViolationView, ...]
+    verdict: VerdictView
+
+
+def judge(
+    parts: Sequence[CompletedPart],
+    *,
+    outcome: str,
+    error: BaseException | None,
+    tools: Sequence[str] | None,
+    namespace: str | None,
+    last_event: int | None,
+) -> Judged:
+    """Judges an answer.
+
+    Args:
+        parts: Its parts, as they were reported; those that break a rule too.
+        outcome: How it ended; `cancelled` too.
+        error: What it was rejected with, or None.
+        tools: The names of the request's tools, or None where they are not known.
+        namespace: The prefix of the provider's call ids, or None.
+        last_event: The number of the event that ended the answer, for what its end breaks.
+    """
+    checker = ContractChecker(tools, CheckMode.LENIENT, namespace=namespace)
+    for part in parts:
+        checker.check(part.part)
+    if outcome == "cancelled":
+        checker.cancel()
+        checker.complete()
+    elif error is not None:
+        checker.fail(error)
+    else:
+        checker.complete()
+    classes = {type(part.part).__name__ for part in parts}
+    lacking = partial(missing_evidence, has_end=outcome != Outcome.TRUNCATED, has_error=error is not None)
+    is_judged = {rule.id: lacking(rule, checker, classes) is None for rule in RULES.values()}
+    return Judged(tuple(_violation(one, parts, last_event) for one in checker.violations), _verdict(checker, is_judged))
+
+
+def unjudged() -> Judged:
+    """What the contract says of bytes that nobody can read: nothing."""
+    return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
+
+
+def _verdict(checker: ContractChecker, is_judged: Mapping[str, bool]) -> VerdictView:
+    broken = warnings = not_judged = 0
+    for rule in RULES.values():
+        if checker.counts[rule.id]:
+            broken += rule.level is Level.MUST
+            warnings += rule.level is not Level.MUST
+        else:
+            not_judged += not is_judged[rule.id]
+    kept = len(RULES) - broken - warnings - not_judged
+    return {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged}
+
+
+def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event: int | None) -> ViolationView:
+    rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
+    return {
+        "rule": rule.id,
+        "level": rule.level.value,
+        "section": rule.section,
+        "promise": rule.text,
+        "detail": violation.detail,
+        "part": violation.index,
+        "event": last_event if violation.index is None else _event_of(parts, violation.index),
+        "seen": "" if hint is None else hint.seen,
+        "hints": [] if hint is None else list(hint.causes),
+        "url": "",
+    }
+
+
+def _event_of(parts: Sequence[CompletedPart], index: int) -> int | None:
+    """The event that completed a part; that of the part before it, where a provider made the part itself."""
+    before = (parts[place].event for place in range(index, -1, -1))
+    return next((event for event in before if event is not None), None)
+
+
+# ---- blame ----
+# Whose fault it is that an answer went wrong: a table from what is known of its end to who and a sentence.
+
+_BUSY: Final = frozenset({402, 429})
+_KEY: Final = frozenset({401, 403})
+_TIMED_OUT: Final = frozenset({408})
+_CLIENT_ERRORS: Final = range(400, 500)
+_SERVER_ERRORS: Final = range(500, 600)
+_REDIRECTS: Final = range(300, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class EndFacts:
+    """What is known of the end of an answer.
+
+    Attributes:
+        outcome: How it ended; `cancelled` too.
+        ending: How its bytes ended, or None where no bytes are known.
+        error: The name of the class of its error, or None.
+        message: The error's sentence.
+        phase: The limit of time that was exceeded, for such an error; else None.
+        status: The status of HTTP where it is one of an error, that of the head or of the error itself; or None.
+        reason: Why the model stopped, in the server's word, or None.
+        broken: The rules that the bytes of the server break already (MUST), each once.
+        broken_by_provider: The rules that only what the host got breaks (MUST), each once.
+        lost: What of the bytes the host did not get, or None.
+        event: The number of the last event, or None.
+        of_upstream: Whether the error is one that an upstream is blamed for.
+        left_out: The bytes of the answer that the recording leaves out.
+        is_too_long: Whether the server says that the conversation is too long for the model.
+    """
+
+    outcome: str
+    ending: str | None = None
+    error: str | None = None
+    message: str = ""
+    phase: str | None = None
+    status: int | None = None
+    reason: str | None = None
+    broken: Sequence[str] = ()
+    broken_by_provider: Sequence[str] = ()
+    lost: str | None = None
+    event: int | None = None
+    of_upstream: bool = True
+    left_out: int = 0
+    is_too_long: bool = False
+
+
+def _is(*names: str) -> Callable[[EndFacts], bool]:
+    return lambda facts: facts.error in names
+
+
+def _at(facts: EndFacts) -> str:
+    return "" if facts.event is None else f" behind event {facts.event}"
+
+
+def _said(facts: EndFacts) -> str:
+    return f": {facts.message}" if facts.message else "."
+
+
+_Row = tuple["Callable[[EndFacts], bool]", "Who", "Callable[[EndFacts], str]"]
+
+_BLAME_ROWS: Final[tuple[_Row, ...]] = (
+    (
+        lambda facts: bool(facts.broken_by_provider),
+        "provider",
+        lambda facts: (
+            f"The bytes of the server keep the contract; what the host got breaks "
+            f"{', '.join(facts.broken_by_provider)}."
+        ),
+    ),
+    (
+        _is("RecordingError"),
+        "nobody",
+        lambda _: "No protocol is known for these bytes, so nothing can be said of them.",
+    ),
+    (
+        lambda facts: facts.outcome == "cancelled" or facts.ending == "cancelled",
+        "client",
+        lambda facts: f"The client stopped the answer{_at(facts)}.",
+    ),
+    (
+        lambda facts: facts.status is not None and facts.status in _KEY,
+        "client",
+        lambda facts: f"The server refused the key (HTTP {facts.status}){_said(facts)}",
+    ),
+    (
+        lambda facts: facts.status is not None and facts.status in _BUSY,
+        "client",
+        lambda facts: f"The account is at its limit (HTTP {facts.status}){_said(facts)}",
+    ),
+    (
+        lambda facts: facts.status is not None and facts.status in _REDIRECTS,
+        "client",
+        lambda facts: f"The address is another one (HTTP {facts.status}){_said(facts)}",
+    ),
+    (
+        lambda facts: facts.status is not None and facts.status in _CLIENT_ERRORS and facts.status not in _TIMED_OUT,
+        "client",
+        lambda facts: f"The server refused the request (HTTP {facts.status}){_said(facts)}",
+    ),
+    (
+        lambda facts: facts.status is not None and (facts.status in _SERVER_ERRORS or facts.status in _TIMED_OUT),
+        "server",
+        lambda facts: f"The server failed (HTTP {facts.status}){_said(facts)}",
+    ),
+    (
+        lambda facts: facts.error == "UpstreamTimeoutError" and facts.phase == "connect",
+        "network",
+        lambda facts: f"No connection came about in time{_said(facts)}",
+    ),
+    (
+        _is("UpstreamTimeoutError"),
+        "server",
+        lambda facts: f"The server was silent for too long{_at(facts)}{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.is_too_long or facts.error == "ContextLengthExceededError",
+        "client",
+        lambda facts: f"The conversation is too long for the model{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.ending == "no-response",
+        "network",
+        lambda facts: f"No response came{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.left_out > 0 and bool(facts.error or facts.broken or facts.outcome == "truncated"),
+        "nobody",
+        lambda facts: (
+            f"The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says "
+            "nothing for sure."
+        ),
+    ),
+    (
+        _is(
+            "UpstreamFailureError",
+            "UpstreamAbortedError",
+            "EmptyAnswerError",
+        ),
+        "server",
+        lambda facts: f"The server itself ended the answer with an error{_said(facts)}",
+    ),
+    (
+        _is("UpstreamProtocolError", "EventTooLargeError", "ToolArgumentsError", "ContentTypeError"),
+        "server",
+        lambda facts: f"The server sent what its protocol does not allow{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.ending == "cut" or facts.error == "UpstreamConnectionError",
+        "network",
+        lambda facts: f"The connection broke{_at(facts)}, before the body was whole.",
+    ),
+    (
+        lambda facts: facts.outcome == "truncated" and facts.ending == "whole",
+        "server",
+        lambda facts: f"The server ended its bytes{_at(facts)} without the end that its protocol asks for.",
+    ),
+    (
+        lambda facts: facts.outcome == "truncated",
+        "nobody",
+        lambda facts: f"The recording ends{_at(facts)}, before the answer does.",
+    ),
+    (
+        lambda facts: bool(facts.broken) and facts.ending is None,
+        "provider",
+        lambda facts: f"What the host got breaks {', '.join(facts.broken)}.",
+    ),
+    (
+        lambda facts: bool(facts.broken),
+        "server",
+        lambda facts: f"The bytes of the server already break {', '.join(facts.broken)}.",
+    ),
+    (
+        lambda facts: facts.error is not None and not facts.of_upstream,
+        "provider",
+        lambda facts: f"The provider failed with {facts.error}{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.error is not None,
+        "server",
+        lambda facts: f"The answer failed with {facts.error}{_said(facts)}",
+    ),
+    (
+        lambda facts: facts.lost is not None,
+        "provider",
+        lambda facts: f"The bytes of the server are whole, but {facts.lost}.",
+    ),
+    (
+        lambda facts: facts.outcome == "incomplete",
+        "nobody",
+        lambda facts: f"A limit or a filter stopped the model ({facts.reason or 'no reason given'}).",
+    ),
+    (lambda facts: True, "nobody", lambda facts: "The answer is whole."),
+)
+"""What fits first says who."""
+
+
+def blame(facts: EndFacts) -> BlameView:
+    """Whose fault it is, in one sentence."""
+    who, sentence = next((who, sentence) for fits, who, sentence in _BLAME_ROWS if fits(facts))
+    return {"who": who, "sentence": sentence(facts)}
+
+
+# ---- answer view ----
 
 _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
