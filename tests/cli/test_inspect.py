@@ -15,7 +15,7 @@ from partstream.cli.inspect_text import summary
 from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.devtools.capturing.bundling import KeptRecordings
-from partstream.inspector.collapsing import collapsed
+from partstream.devtools.inspector.numbers import collapsed
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ToolCallPart
 

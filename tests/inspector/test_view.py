@@ -16,7 +16,7 @@ from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from inspector.sample_views import SAMPLES
 from partstream.codec.json_codec import is_json
 from partstream.devtools.bundles.exchange import HowEnded
-from partstream.inspector.collapsing import collapsed
+from partstream.devtools.inspector.numbers import collapsed
 from partstream.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 

@@ -13,6 +13,22 @@ from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.devtools.bundles.exchange import HowEnded, tools_asked
 from partstream.devtools.bundles.recorded import recorded_error
+from partstream.devtools.inspector.numbers import (
+    FEWEST_TEXT_EVENTS,
+    LUMPY,
+    Measured,
+    Moment,
+    Rhythm,
+    collapsed,
+    flushes,
+    milliseconds,
+    numbers_of,
+    parts_shown,
+    results_shown,
+    rhythm_of,
+    runs_of,
+    runs_shown,
+)
 from partstream.devtools.inspector.reading import (
     CompletedPart,
     ReadAnswer,
@@ -26,11 +42,6 @@ from partstream.devtools.inspector.reading import (
 )
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.inspector.collapsing import collapsed
-from partstream.inspector.host_lane import flushes
-from partstream.inspector.numbers import Measured, numbers_of
-from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
-from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
