@@ -60,7 +60,7 @@ NOT_PACKED = {
     "partstream.inspector.feed": "the page's own server",
     "partstream.inspector.gate": "the page's own server",
     "partstream.inspector.live_source": "the page's own server",
-    "partstream.inspector.regressions": "a command that compares recordings",
+    "partstream.devtools.inspector.view": "a command that compares recordings",
     "partstream.inspector.server": "the page's own server",
     "partstream.inspector.unfinished": "the page's own server",
 }

@@ -16,7 +16,7 @@ from partstream.devtools.bundles.archive import write_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.devtools.capturing.bundling import KeptRecordings
 from partstream.devtools.inspector.numbers import collapsed
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ToolCallPart
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream.devtools.inspector.shapes import View
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 LONG = 20_000

@@ -13,7 +13,7 @@ from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
 from partstream.devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
 from partstream.devtools.inspector.answer_view import EndFacts, blame
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.sample_streams import answer, bundle
 from inspector.sample_views import SAMPLES
-from partstream.inspector.comparing import compare, comparisons
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, compare, comparisons, view_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.inspector.numbers import NUMBERS, Gap, Moment, rhythm_of, shown_number
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from inspector.sample_views import SAMPLES
 from partstream.codec.json_codec import is_json
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.inspector.numbers import collapsed
-from partstream.inspector.view import ViewedFile, view_of
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ class ChatCaptures:
             return
         from partstream.cli.inspect_page import can_open_browser, page_beside  # noqa: PLC0415 - at somebody's wish
         from partstream.cli.inspect_text import print_text  # noqa: PLC0415
-        from partstream.inspector.view import ViewedFile  # noqa: PLC0415
+        from partstream.devtools.inspector.view import ViewedFile  # noqa: PLC0415
 
         files = [ViewedFile("the last answer", _SOURCE, bundle)]
         if not can_open_browser():

@@ -17,7 +17,7 @@ from partstream.devtools.bundles.exchange import RedactionLevel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.inspector.view import ViewedFile
+    from partstream.devtools.inspector.view import ViewedFile
 
 __all__ = ["command"]
 

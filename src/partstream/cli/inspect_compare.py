@@ -10,15 +10,13 @@ from rich.text import Text
 from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
-from partstream.inspector.comparing import compare
-from partstream.inspector.regressions import Regression, regressions
-from partstream.inspector.view import view_of
+from partstream.devtools.inspector.view import Regression, compare, regressions, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from partstream.devtools.inspector.shapes import ComparisonView
-    from partstream.inspector.view import ViewedFile
+    from partstream.devtools.inspector.view import ViewedFile
 
 __all__ = ["print_comparison"]
 

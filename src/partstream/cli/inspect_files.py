@@ -16,8 +16,8 @@ from partstream.devtools.bundles.documents import BundleError
 from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.capturing.bundling import KeptRecordings
 from partstream.devtools.capturing.door import newest_answer
+from partstream.devtools.inspector.view import ViewedFile
 from partstream.devtools.recorded_stream import RecordingError
-from partstream.inspector.view import ViewedFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from partstream.devtools.redaction.redacting import what_is_in_it
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.inspector.view import ViewedFile
+    from partstream.devtools.inspector.view import ViewedFile
 
 __all__ = ["print_strings"]
 

@@ -12,14 +12,14 @@ from partstream.cli.console import busy_with, make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.devtools.inspector.answer_view import UNKNOWN
-from partstream.inspector.view import view_of
+from partstream.devtools.inspector.view import view_of
 from partstream.lm.outputs import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from partstream.devtools.inspector.shapes import AnswerView, EventView, View, ViolationView
-    from partstream.inspector.view import ViewedFile
+    from partstream.devtools.inspector.view import ViewedFile
 
 __all__ = ["exit_code_of_view", "print_text", "print_view_as_json", "summary"]
 

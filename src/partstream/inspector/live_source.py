@@ -6,9 +6,8 @@ import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.inspector.comparing import comparisons
+from partstream.devtools.inspector.view import ViewedFile, comparisons, view_of
 from partstream.inspector.unfinished import as_running
-from partstream.inspector.view import ViewedFile, view_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.devtools.bundles.archive import BUNDLE_ENDING, write_bundle
 from partstream.devtools.bundles.forms import FORMS, write_as
+from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.inspector.exports import VIEW_EXPORTS
 from partstream.inspector.page import page_html
-from partstream.inspector.view import ViewedFile, view_of
 from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
