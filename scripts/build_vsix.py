@@ -55,14 +55,14 @@ NOT_PACKED = {
     "partstream.serving": "serves other programs",
     "partstream.runtime.provider_files": "serves other programs; the sidecar loads an edited file by itself",
     "partstream.server.listening": "ends commands that serve",
-    "partstream.inspector.byte_ranges": "the page's own server; VS Code shows the page itself",
-    "partstream.inspector.changes": "the page's own server",
-    "partstream.inspector.feed": "the page's own server",
-    "partstream.inspector.gate": "the page's own server",
-    "partstream.inspector.live_source": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server; VS Code shows the page itself",
+    "partstream.devtools.inspector.server": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server",
     "partstream.devtools.inspector.view": "a command that compares recordings",
-    "partstream.inspector.server": "the page's own server",
-    "partstream.inspector.unfinished": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server",
+    "partstream.devtools.inspector.server": "the page's own server",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
 

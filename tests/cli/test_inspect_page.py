@@ -13,7 +13,7 @@ from cli.commands import start
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.devtools.bundles.archive import write_bundle
-from partstream.inspector.gate import TOKEN_HEADER
+from partstream.devtools.inspector.server import TOKEN_HEADER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.door import CaptureSocket, follow
 from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.inspector.live_source import LiveSource
+from partstream.devtools.inspector.server import LiveSource, ViewServer
 from partstream.inspector.page import page_html
-from partstream.inspector.server import ViewServer
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from partstream.devtools.capturing.capture import AnswerCapture
-    from partstream.inspector.server import ViewSource
+    from partstream.devtools.inspector.server import ViewSource
 
 SECONDS = 20
 _BODY = b'{"stream":true,"tools":[{"type":"function","name":"read_file","parameters":{"type":"object"}}]}'

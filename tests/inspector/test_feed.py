@@ -2,7 +2,7 @@
 
 import asyncio
 
-from partstream.inspector.feed import ViewFeed
+from partstream.devtools.inspector.server import ViewFeed
 
 
 def view(*events):

@@ -14,8 +14,7 @@ import pytest
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
 from partstream.devtools.capturing.door import follow
-from partstream.inspector.live_source import LiveSource
-from partstream.inspector.server import Ending
+from partstream.devtools.inspector.server import Ending, LiveSource
 from partstream.recorder.session import RecordingSession
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration

@@ -8,7 +8,7 @@ from inspector import sample_streams as streams
 from inspector.live_server import Memory
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.devtools.capturing.door import FollowedAnswer
-from partstream.inspector.live_source import LiveSource
+from partstream.devtools.inspector.server import LiveSource
 
 SECONDS = 20
 

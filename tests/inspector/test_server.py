@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream.inspector.gate import TOKEN_HEADER
-from partstream.inspector.server import Ending, ViewServer, serve_view
+from partstream.devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer, serve_view
 
 SECONDS = 20
 SAID = "what the model said"

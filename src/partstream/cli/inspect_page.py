@@ -15,18 +15,17 @@ import click
 from partstream.cli.inspect_text import print_text
 from partstream.cli.terminal import ExitCode
 from partstream.devtools.capturing.door import HAS_DOORS, NO_DOORS, follow
+from partstream.devtools.inspector.server import Ending, LiveSource, serve_view
 from partstream.devtools.inspector.view import view_of
-from partstream.inspector.live_source import LiveSource
 from partstream.inspector.page import page_html
-from partstream.inspector.server import Ending, serve_view
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from partstream.devtools.inspector.server import ViewSource
     from partstream.devtools.inspector.shapes import AnswerView
     from partstream.devtools.inspector.view import ViewedFile
-    from partstream.inspector.server import ViewSource
 
 __all__ = ["MOST_IN_THE_VIEW", "FilesSource", "can_open_browser", "page_beside", "show_live", "show_page"]
 
