@@ -20,10 +20,8 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
+from partstream.devtools.inspector.sharing import VIEW_EXPORTS, otlp_json, summary_markdown
 from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.inspector.exports import VIEW_EXPORTS
-from partstream.inspector.otlp import otlp_json
-from partstream.inspector.summary import summary_markdown
 from partstream.server.telemetry import Attribute
 
 _MS = 1_000_000

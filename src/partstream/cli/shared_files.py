@@ -11,7 +11,7 @@ import click
 from partstream.codec.text import visible
 from partstream.devtools.bundles.documents import BundleError
 from partstream.devtools.bundles.forms import FORMS
-from partstream.inspector.sharing import SHARED_FORMS, shared_bytes
+from partstream.devtools.inspector.sharing import SHARED_FORMS, shared_bytes
 
 if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import Bundle

@@ -244,8 +244,8 @@ def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
 
 
 def _shared(bundle: Bundle, name: str) -> bytes:
+    from partstream.devtools.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
     from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
-    from partstream.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
 
     try:
         return shared_bytes(redact(bundle)[0], name)
@@ -254,8 +254,8 @@ def _shared(bundle: Bundle, name: str) -> bytes:
 
 
 def _preview(bundle: Bundle) -> wire.SharePreviewResult:
+    from partstream.devtools.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
     from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
-    from partstream.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
 
     _, report = redact(bundle)
     forms: list[wire.ShareForm] = [
