@@ -26,9 +26,9 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.devtools.redaction.redacting import redact
-from partstream.inspector.page import page_html
 from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.door import CaptureSocket, follow
 from partstream.devtools.capturing.last_answers import LastAnswers
+from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.server import LiveSource, ViewServer
-from partstream.inspector.page import page_html
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:

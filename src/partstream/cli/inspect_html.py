@@ -13,9 +13,9 @@ from partstream.cli.console import busy_with
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import view_of
 from partstream.devtools.redaction.redacting import redact
-from partstream.inspector.page import page_html
 from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import click
 from partstream.cli.inspect_text import print_text
 from partstream.cli.terminal import ExitCode
 from partstream.devtools.capturing.door import HAS_DOORS, NO_DOORS, follow
+from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.server import Ending, LiveSource, serve_view
 from partstream.devtools.inspector.view import view_of
-from partstream.inspector.page import page_html
 from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:

@@ -237,8 +237,8 @@ def _read(path: str) -> Bundle:
 
 
 def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
+    from partstream.devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - at somebody's wish
     from partstream.devtools.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
-    from partstream.inspector.page import page_html  # noqa: PLC0415 - at somebody's wish
 
     return page_html(view_of([ViewedFile(name, "bundle", bundle)]), policy)
 

@@ -13,8 +13,8 @@ from partstream.codec.text import inline_code, visible
 from partstream.devtools.bundles.archive import BUNDLE_ENDING, write_bundle
 from partstream.devtools.bundles.exchange import nanoseconds_of
 from partstream.devtools.bundles.forms import FORMS, write_as
+from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.inspector.page import page_html
 from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
