@@ -45,7 +45,7 @@ NOT_PACKED = {
     "partstream.hub.clients": "what commands tell other clients",
     "partstream.conformance": "tests a provider; for a terminal",
     "partstream.cli.new": "what `partstream new` writes",
-    "partstream.recorder": "a proxy that a command starts",
+    "partstream.devtools.recorder.proxy": "a proxy that a command starts",
     "partstream.testing": "servers for tests",
     "partstream.server.requests": "serves other programs",
     "partstream.hub.ray": "serves other programs",

@@ -10,8 +10,7 @@ from typing import Any
 import httpx2
 
 from partstream.devtools.bundles.exchange import HowEnded
-from partstream.recorder.proxy import RecordingProxy
-from partstream.recorder.watching import ForwardedRequest
+from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS

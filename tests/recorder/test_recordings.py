@@ -6,12 +6,11 @@ import threading
 
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import read_any
+from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
 from partstream.recorder.background_file import BackgroundFile
-from partstream.recorder.proxy import RecordingProxy
 from partstream.recorder.recording_file import RecordingFile, model_asked
 from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
-from partstream.recorder.watching import ForwardedRequest
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from recorder.proxied import receive

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.codec.redaction import Redactor
-    from partstream.recorder.forwarded_headers import HeaderFields
-    from partstream.recorder.watching import ForwardedRequest
+    from partstream.devtools.recorder.proxy import ForwardedRequest, HeaderFields
 
 __all__ = ["RecordingFile", "is_document", "model_asked", "redactor_of_request"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
+    from partstream.devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest
 
 __all__ = ["Recordings"]
 

@@ -25,8 +25,7 @@ from partstream.recorder.spoken import protocol_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.recorder.forwarded_headers import HeaderFields
-    from partstream.recorder.watching import ForwardedRequest
+    from partstream.devtools.recorder.proxy import ForwardedRequest, HeaderFields
 
 __all__ = ["AnswerFacts", "SeenAnswers"]
 

@@ -6,18 +6,17 @@ import gc
 from typing import TYPE_CHECKING
 
 from partstream.devtools.capturing.door import CaptureSocket
-from partstream.recorder.proxy import RecordingProxy
+from partstream.devtools.recorder.proxy import RecordingProxy, SeveralWatchers
 from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
-from partstream.recorder.several_watchers import SeveralWatchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
+    from partstream.devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest
     from partstream.recorder.seen_answers import AnswerFacts
-    from partstream.recorder.watching import ExchangeWatcher, ForwardedRequest
     from partstream.upstream.configuration import GatewayConfiguration
 
 __all__ = ["RecordingSession"]
