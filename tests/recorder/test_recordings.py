@@ -6,10 +6,8 @@ import threading
 
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import read_any
+from partstream.devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
 from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
-from partstream.recorder.background_file import BackgroundFile
-from partstream.recorder.recording_file import RecordingFile, model_asked
-from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration

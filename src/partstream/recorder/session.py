@@ -6,8 +6,8 @@ import gc
 from typing import TYPE_CHECKING
 
 from partstream.devtools.capturing.door import CaptureSocket
+from partstream.devtools.recorder.files import Recordings
 from partstream.devtools.recorder.proxy import RecordingProxy, SeveralWatchers
-from partstream.recorder.recordings import Recordings
 from partstream.recorder.seen_answers import SeenAnswers
 
 if TYPE_CHECKING:
