@@ -17,7 +17,7 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.devtools.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 from partstream.devtools.bundles.partial import PartialRecording, read_partial
 from partstream.devtools.inspector.answer_view import view_of_exchange
-from partstream.recorder.finishing import step_back
+from partstream.devtools.recorder.finishing import step_back
 
 if TYPE_CHECKING:
     from typing import BinaryIO

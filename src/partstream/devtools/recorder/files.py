@@ -28,9 +28,9 @@ from partstream.devtools.bundles.forms import FORMS
 from partstream.devtools.bundles.partial import PARTIAL_ENDING, PartialRecording
 from partstream.devtools.capturing.bundling import versions_here
 from partstream.devtools.capturing.capture import recorded_error
+from partstream.devtools.recorder.finishing import finish
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import fits_path
-from partstream.recorder.finishing import finish
 from partstream.upstream.endpoint import redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
@@ -504,7 +504,7 @@ def _stem(name: str) -> str:
 
 
 async def _finish_in_a_process(part: Path, file: Path) -> None:
-    command = (sys.executable, "-m", "partstream.recorder.finishing", str(part), str(file))
+    command = (sys.executable, "-m", "partstream.devtools.recorder.finishing", str(part), str(file))
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )

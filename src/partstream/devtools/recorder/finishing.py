@@ -1,7 +1,7 @@
 """Makes the file that people use of a recording that has grown: without keys, cookies and ids of people.
 
 Runs as a program of its own too, so that a recording that is full is finished beside the proxy, not in it:
-`python -m partstream.recorder.finishing PART FILE`.
+`python -m partstream.devtools.recorder.finishing PART FILE`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from partstream.devtools.bundles.exchange import RedactionLevel
 from partstream.devtools.bundles.forms import write_as
 from partstream.devtools.bundles.partial import read_partial
 from partstream.devtools.redaction.redacting import redact
-
-__all__ = ["finish", "step_back"]
 
 _LOWER_PRIORITY: Final = 10
 """What is added to the niceness of a process that works beside the proxy."""
