@@ -19,7 +19,7 @@ from partstream.devtools.bundles.exchange import (
 from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.devtools.recorder.files import is_document, model_asked, protocol_at, redactor_of_request
-from partstream.recorder.judging import JudgedAnswer, JudgingProcess
+from partstream.devtools.recorder.judging import JudgedAnswer, JudgingProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Judges exchanges that are over, in a process of its own: what it takes must hold up nothing that goes by.
 
 A thread would not do: on a busy machine, one that is put to sleep while it holds the interpreter's lock stops all
-others for as long. `python -m partstream.recorder.judging` reads recordings from its input, each behind its length in 4
+others for as long. `python -m partstream.devtools.recorder.judging` reads recordings from its input, each behind its length in 4
 bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
 """
 
@@ -22,7 +22,6 @@ from partstream.devtools.recorder.finishing import step_back
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-__all__ = ["JudgedAnswer", "JudgingProcess"]
 
 _LENGTH: Final = struct.Struct(">I")
 _MOST_WAITING: Final = 50
@@ -57,7 +56,7 @@ class JudgingProcess:
     async def start(self) -> None:
         """Starts it, and returns when it has loaded what it needs."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "partstream.recorder.judging"),
+            *(sys.executable, "-m", "partstream.devtools.recorder.judging"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the recorder, which ends it
