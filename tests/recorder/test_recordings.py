@@ -8,7 +8,7 @@ from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
 from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
-from partstream.recorder.seen_answers import SeenAnswers
+from partstream.devtools.recorder.session import SeenAnswers
 from partstream.testing import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from recorder.proxied import receive

@@ -131,7 +131,7 @@ async def _record(
     shows_page: bool,
     opens_browser: bool,
 ) -> None:
-    from partstream.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
+    from partstream.devtools.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
     from partstream.server.listening import stopped_by_signals  # noqa: PLC0415
 
     stopped = asyncio.Event()

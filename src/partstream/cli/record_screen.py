@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from partstream.recorder.seen_answers import AnswerFacts
+    from partstream.devtools.recorder.session import AnswerFacts
 
 __all__ = ["RecordJsonScreen", "RecordScreen", "RecordTextScreen"]
 

@@ -1,8 +1,9 @@
-"""The last answers that went by, in memory: for the line that a person reads of each, and for a page that follows."""
+"""One run of the recorder: the proxy, the file, the memory, and the door to it, put together."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -17,16 +18,23 @@ from partstream.devtools.bundles.exchange import (
     ResponseHead,
 )
 from partstream.devtools.capturing.capture import KeptRequest
+from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.devtools.recorder.files import is_document, model_asked, protocol_at, redactor_of_request
+from partstream.devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
 from partstream.devtools.recorder.judging import JudgedAnswer, JudgingProcess
+from partstream.devtools.recorder.proxy import RecordingProxy, SeveralWatchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
 
-    from partstream.devtools.recorder.proxy import ForwardedRequest, HeaderFields
+    from partstream.devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
+    from partstream.upstream.configuration import GatewayConfiguration
 
-__all__ = ["AnswerFacts", "SeenAnswers"]
+
+# ---- seen answers ----
+# The last answers that went by, in memory: for the line that a person reads of each, and for a page that follows.
 
 _LARGEST_JUDGED: Final = 8 * 1024 * 1024
 """Bytes of a body: a larger one takes seconds, in which answers that go on would be late."""
@@ -201,3 +209,81 @@ def _with_judgement(facts: AnswerFacts, judged: JudgedAnswer, redacted: Callable
         broken=judged["broken"],
         error=error,
     )
+
+
+# ---- session ----
+
+
+class RecordingSession:
+    """Records inside its `async with` block; the file is written at its end.
+
+    Args:
+        configuration: The server.
+        file: The file to write.
+        port: The port to listen on; 0 for any free port.
+        on_answer: Called with the facts of each exchange that is over.
+        on_failure: Called when a file cannot be written.
+
+    Raises:
+        OSError: The file cannot be made.
+        ConnectionSetupError: At the beginning of the block: the proxy or the certificates are of no use.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        file: Path,
+        port: int,
+        on_answer: Callable[[AnswerFacts], object],
+        on_failure: Callable[[Exception], object],
+    ) -> None:
+        self._recordings = Recordings(file, on_failure)
+        self._seen = SeenAnswers(on_answer)
+        self._proxy = RecordingProxy(configuration, self._watch, port)
+        self._door = CaptureSocket(self._seen.answers, "record")
+
+    @property
+    def base_url(self) -> str:
+        """What stands in the place of the server's base URL."""
+        return self._proxy.base_url
+
+    @property
+    def part(self) -> Path:
+        """The file that grows."""
+        return self._recordings.growing
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that were written."""
+        return self._recordings.files
+
+    @property
+    def left(self) -> dict[Path, Exception]:
+        """Recordings that could not be finished, as they have grown, and why."""
+        return self._recordings.left
+
+    async def __aenter__(self) -> RecordingSession:
+        await self._seen.open()
+        # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+        gc.freeze()
+        try:
+            await self._proxy.__aenter__()
+        except BaseException:
+            await self._seen.close()
+            await self._recordings.close()
+            raise
+        await self._door.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await self._door.aclose()
+            await self._proxy.__aexit__(kind, error, traceback)
+        finally:
+            await self._seen.close()
+            await self._recordings.close()
+
+    def _watch(self, request: ForwardedRequest) -> ExchangeWatcher:
+        return SeveralWatchers((self._recordings.watch(request), self._seen.watch(request)))
