@@ -29,7 +29,7 @@ from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from clients.jobs import Job, Shown
     from clients.wires import Wire
-    from partstream.testing import ReplayUpstream
-    from partstream.testing.upstream import ServedExchange
+    from partstream.testing.upstream import ReplayUpstream, ServedExchange
 
 __all__ = ["BrokenClientError", "ask", "result_of", "running"]
 

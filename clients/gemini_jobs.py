@@ -14,7 +14,7 @@ from partstream.testing.token_rule import count_prompt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.testing import ReceivedRequest
+    from partstream.testing.exchanges import ReceivedRequest
 
 __all__ = ["WIRE"]
 

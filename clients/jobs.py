@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.lm.outputs import StreamOutput
-    from partstream.testing import ReceivedRequest
+    from partstream.testing.exchanges import ReceivedRequest
 
 __all__ = ["ANSWER", "PICTURE", "TOOLS", "Job", "Shown", "Words", "jobs_in", "judge", "said_in_round"]
 

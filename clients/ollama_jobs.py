@@ -12,7 +12,7 @@ from partstream.testing.replay_provider import SERVED_MODELS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.testing import ReceivedRequest
+    from partstream.testing.exchanges import ReceivedRequest
 
 __all__ = ["WIRE"]
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
-from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS, endpoint_at, scenario_events
+from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
-    from partstream.testing import ServedExchange
+    from partstream.testing.exchanges import ServedExchange
 
 
 def write(**fields: Any) -> None:

@@ -46,7 +46,7 @@ NOT_PACKED = {
     "partstream.conformance": "tests a provider; for a terminal",
     "partstream.cli.new": "what `partstream new` writes",
     "partstream.devtools.recorder.proxy": "a proxy that a command starts",
-    "partstream.testing": "servers for tests",
+    "partstream.devtools.testing": "servers for tests",
     "partstream.server.requests": "serves other programs",
     "partstream.hub.ray": "serves other programs",
     "partstream.hub.remote_providers": "asks what serves other programs",

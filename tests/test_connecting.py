@@ -42,8 +42,9 @@ from partstream import (
 )
 from partstream.codec.json_codec import dumps
 from partstream.runtime.simple import FunctionProvider
-from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.exchanges import Outcome
 from partstream.testing.steps import document
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.model_information import ModelSelection
 from upstreams.upstreams import run, server_of
 

@@ -16,7 +16,7 @@ from servers.trials import TRIALS, Target, UnexpectedError, prove
 
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import spoken_at
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")
 OF_NAME = {trial.name: trial for trial in TRIALS}

@@ -11,7 +11,7 @@ import pytest
 from scenarios import WAIT_SECONDS, Chat
 
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "agents"

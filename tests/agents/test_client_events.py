@@ -26,7 +26,7 @@ from partstream import (
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking import open_response
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from recordings import recordings
 
 CHAT = [

@@ -12,7 +12,7 @@ import pytest
 from commands import call, run
 
 from partstream.hub.clients import CLIENTS
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 TOKEN = "token-of-this-test"  # noqa: S105 - made up
 CLOSED = "http://127.0.0.1:9"

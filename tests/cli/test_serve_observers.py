@@ -17,7 +17,7 @@ from partstream.cli.serve_plan import MetricsAccess, Observers
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
 from partstream.server.tracing import Tracing, trace_starter
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider

@@ -17,7 +17,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import LevelFilter, LogLevel
 from partstream.upstream.provider import GatewayProvider

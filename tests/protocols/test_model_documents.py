@@ -8,7 +8,7 @@ import pytest
 from partstream.protocols.model_documents import ALIAS_OF
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ServedDocument, ServedModel, WireRequest
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 IDS = ["acme/large", "claude-own", "small"]
 VERSION = {"anthropic-version": "2023-06-01"}

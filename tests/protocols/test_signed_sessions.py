@@ -12,8 +12,8 @@ from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.conversation.provider_state import marker_part, read_marker
 from partstream.lm.parts import ThinkingPart
-from partstream.testing import ReplayUpstream
 from partstream.testing.copilot_conversation import CopilotConversation
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, run
 

@@ -13,7 +13,7 @@ from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask as ask_application
 from serving.served import served

@@ -9,7 +9,7 @@ from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import gateway_to
 

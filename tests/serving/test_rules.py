@@ -12,7 +12,7 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp
 from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.testing import ScriptedProvider
+from partstream.testing.scripted import ScriptedProvider
 from serving.asgi import ask
 from serving.wires import WIRES, Wire
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from partstream.testing import LoopbackLimits
+from partstream.server.loopback import LoopbackLimits
 from partstream.testing.exchanges import Outcome
 from testing.clients import body, raw_chunks, raw_exchange, raw_request, run
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from partstream.errors import CallerError
-from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.exchanges import Outcome
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario
 from partstream.testing.served import BASE_PATHS, ENDPOINTS
+from partstream.testing.upstream import ReplayUpstream
 from testing.clients import run
 
 HEADERS = {

@@ -5,7 +5,7 @@ import asyncio
 from partstream import GatewayConfiguration, GatewayProvider, connect
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.testing import ScriptedReply
+from partstream.testing.admission import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 
 

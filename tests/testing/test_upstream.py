@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from partstream.errors import CallerError
-from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.exchanges import Outcome
+from partstream.testing.upstream import ReplayUpstream
 from testing.clients import body, free_port, raw_request, run, serving
 
 

@@ -19,8 +19,8 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.provider import helps_another_model, with_fallbacks
 from upstreams.upstreams import HELLO, MODEL, RETRY, ask, gateway_to, run, server_of
 

@@ -15,7 +15,7 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingForm
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider, ModelList
 from upstreams.upstreams import run

@@ -28,8 +28,9 @@ from partstream.errors import (
     UpstreamHTTPError,
 )
 from partstream.lm.outputs import StreamOptions, ThinkingMode
-from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.exchanges import Outcome
 from partstream.testing.steps import document
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider

@@ -13,7 +13,7 @@ from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import AnswerCapture
 from partstream.lm.outputs import Finish
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import capturing
 from upstreams.upstreams import Answer, ask, gateway_to, replay

@@ -28,9 +28,9 @@ from partstream.lm.parts import TextPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.protocols.serve import WireRequest
-from partstream.testing import Outcome as Delivered
-from partstream.testing import ReplayUpstream
+from partstream.testing.exchanges import Outcome as Delivered
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP

@@ -14,8 +14,8 @@ from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import ServerConnection
-from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
+from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstream import upstream_counts
 from partstream.upstream.discovery import FetchResponse

@@ -35,8 +35,8 @@ from partstream.runtime.tool_loop import (
     ToolResultReceived,
     stream_tool_loop,
 )
-from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 

@@ -21,17 +21,18 @@ from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.listening import stopped_by_signals
-from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.served import BASE_PATHS
+from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.cli.opened_recordings import Recording
     from partstream.devtools.bundles.exchange import RecordedExchange
-    from partstream.testing import ServedExchange
+    from partstream.testing.exchanges import ServedExchange
 
 __all__ = ["command"]
 

@@ -15,7 +15,7 @@ from partstream.agents.run import RunStates
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Outcome
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 set_tracing_disabled(True)
 

@@ -19,7 +19,7 @@ from partstream.conversation.provider_state import (
     seal,
 )
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.vscode.hosted_answer import MOST_CHARACTERS, SealedState, unsealed
 
 from .agent_host import AgentHostConversation

@@ -18,7 +18,7 @@ from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.testing import ScriptedReply
+from partstream.testing.admission import ScriptedReply
 from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider

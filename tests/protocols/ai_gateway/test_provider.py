@@ -14,8 +14,8 @@ from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
 from partstream.protocols.protocol import KeyKind
 from partstream.server.loopback import LoopbackRequest
-from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Step, document
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider

@@ -26,9 +26,9 @@ from partstream.protocols.translation import (
     write_document,
     write_question,
 )
-from partstream.testing import ReplayUpstream
 from partstream.testing.directives import NamedValue
 from partstream.testing.scripted import play
+from partstream.testing.upstream import ReplayUpstream
 from testing.clients import run as ask_with_client
 from upstreams.test_requests import kept
 from upstreams.upstreams import ask, gateway_to, run

@@ -18,7 +18,7 @@ from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
 from partstream.settings.kinds import ConfigurationError
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration, fingerprint_of, own_settings_of, upstream_rows
 from partstream.upstream.provider import GatewayProvider
 from questions import questions

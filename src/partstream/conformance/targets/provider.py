@@ -16,7 +16,7 @@ from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.runtime.progress import fault_of, placed
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing import ReplayUpstream
+from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

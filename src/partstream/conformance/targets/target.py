@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from partstream.conformance.capabilities import Capabilities, Provocation
     from partstream.conformance.scripts import Script
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.testing import ReplayUpstream
+    from partstream.testing.upstream import ReplayUpstream
 
 __all__ = ["RequestLimitError", "Session", "Target", "TargetDescription", "UnusableTargetError"]
 
