@@ -27,9 +27,9 @@ from rich.console import Console
 from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
-from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scenarios import WAIT_SECONDS, Chat
 
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing.upstream import ReplayUpstream
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "agents"

@@ -23,10 +23,10 @@ from partstream import (
     chat_model,
     from_events,
 )
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking import open_response
-from partstream.testing.upstream import ReplayUpstream
 from recordings import recordings
 
 CHAT = [

@@ -19,8 +19,8 @@ from models.server import ModelServer, serving
 from partstream.cli import COMMANDS, main
 from partstream.cli.console import saying_that_it_waits
 from partstream.cli.terminal import ExitCode
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.settings.row import shown_variable
-from partstream.testing.upstream import ReplayUpstream
 from questions import questions
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."

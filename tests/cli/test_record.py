@@ -16,7 +16,7 @@ import pytest
 from cli.commands import call, call_process, end, kill, start
 from partstream.devtools.bundles.exchange import HowEnded, RedactionLevel
 from partstream.devtools.bundles.forms import read_any
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from testing.clients import body
 from testing.clients import run as run_upstream
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from configuration.standing import PLACES, load_from
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import FileMode, Finish, StreamOptions
@@ -17,7 +18,6 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import LevelFilter, LogLevel
 from partstream.upstream.provider import GatewayProvider

@@ -16,8 +16,8 @@ from partstream.conformance.running import run
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.conformance.verdicts import Blame, Verdict
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import to_install
-from partstream.testing.upstream import ReplayUpstream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PARROT = str(EXAMPLES / "providers" / "parrot.py")

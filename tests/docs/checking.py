@@ -19,8 +19,8 @@ import yaml
 
 from extension_manifest import SETTINGS_OF_VS_CODE
 from partstream.config.loading import load_configuration
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.settings.kinds import ConfigurationError
-from partstream.testing.upstream import ReplayUpstream
 
 from . import commands, surroundings
 

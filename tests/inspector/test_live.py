@@ -16,7 +16,7 @@ from inspector.live_server import Memory, served
 from partstream.devtools.capturing.door import follow
 from partstream.devtools.inspector.server import Ending, LiveSource
 from partstream.devtools.recorder.session import RecordingSession
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.model_documents import ALIAS_OF
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ServedDocument, ServedModel, WireRequest
-from partstream.testing.upstream import ReplayUpstream
 
 IDS = ["acme/large", "claude-own", "small"]
 VERSION = {"anthropic-version": "2023-06-01"}

@@ -11,7 +11,7 @@ import httpx2
 
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 

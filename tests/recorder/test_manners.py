@@ -13,7 +13,7 @@ import pytest
 
 from listening import accepting
 from partstream.devtools.bundles.exchange import HowEnded
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from recorder.proxied import client, proxied, receive, run
 from testing.clients import body, free_port, raw_exchange
 

@@ -9,7 +9,7 @@ from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
 from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
 from partstream.devtools.recorder.session import SeenAnswers
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from recorder.proxied import receive
 from testing.clients import body

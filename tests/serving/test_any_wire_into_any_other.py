@@ -9,11 +9,11 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask as ask_application
 from serving.served import served

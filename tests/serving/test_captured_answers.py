@@ -7,9 +7,9 @@ from partstream.cli.serve_captures import captured_answers
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import gateway_to
 

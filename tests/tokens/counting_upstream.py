@@ -12,9 +12,9 @@ from typing import Any
 
 from listening import listening
 from partstream.codec.json_codec import dumps, loads
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.server.loopback import ServerConnection
 from partstream.server.requests import Application, Message, Receive, Scope, Send
-from partstream.testing.upstream import ReplayUpstream
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting import bpe_openai_counter
 

@@ -12,8 +12,8 @@ from partstream.devtools.bundles.exchange import Bundle, HowEnded
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import AnswerCapture
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import capturing
 from upstreams.upstreams import Answer, ask, gateway_to, replay

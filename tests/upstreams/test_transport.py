@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     LanguageModelErrorCode,
     TimeoutPhase,
@@ -30,7 +31,6 @@ from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.protocols.serve import WireRequest
 from partstream.testing.exchanges import Outcome as Delivered
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP

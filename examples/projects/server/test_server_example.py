@@ -7,7 +7,7 @@ from server_example import provider
 
 from partstream import ask
 from partstream.conformance import assert_contract, recorded_answer
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 
 
 def test_it_hands_on_the_answer_and_keeps_the_contract_of_vs_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from partstream.conformance.moves import Move
+    from partstream.devtools.testing.upstream import ReplayUpstream
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.testing.upstream import ReplayUpstream
 
 __all__ = ["Request", "TimeLimits", "drive", "upstream_replies"]
 

@@ -12,10 +12,10 @@ from scenarios import Answer, Chat
 
 from partstream.agents import as_model
 from partstream.agents.run import RunStates
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Outcome
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing.upstream import ReplayUpstream
 
 set_tracing_disabled(True)
 

@@ -12,7 +12,7 @@ from partstream import TextPart
 from partstream.devtools.bundles.archive import read_bundle
 from partstream.devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.rpc import Notification
 
 from .in_process import Peer, run, serving

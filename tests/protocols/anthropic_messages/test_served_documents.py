@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
+from partstream.devtools.testing.upstream import SERVED_MODELS
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
-from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.scenarios import SCENARIOS
 
 LIST, ONE, COUNT = WRITE_RESPONSE.documents

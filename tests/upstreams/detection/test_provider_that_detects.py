@@ -13,12 +13,12 @@ from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.codec.json_codec import loads
 from partstream.conversation.preparation import OwnFields, RequestSettings
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asked_protocols, asking
 from partstream.settings.kinds import ConfigurationError
-from partstream.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration, fingerprint_of, own_settings_of, upstream_rows
 from partstream.upstream.provider import GatewayProvider
 from questions import questions

@@ -12,11 +12,11 @@ from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.parsing import is_parser
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.runtime.progress import fault_of, placed
 from partstream.runtime.provider_files import SourceLoader
-from partstream.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.remote import PipedProvider, RemoteFailedError
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
-from partstream.testing.upstream import ReplayUpstream
+from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.methods import PROTOCOL_VERSION
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capabilities, Provocation
     from partstream.conformance.scripts import Script
+    from partstream.devtools.testing.upstream import ReplayUpstream
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.testing.upstream import ReplayUpstream
 
 __all__ = ["RequestLimitError", "Session", "Target", "TargetDescription", "UnusableTargetError"]
 
