@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
+from partstream.devtools.testing.admission import endpoint_at
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.testing.scripted import MODELS
-from partstream.testing.served import endpoint_at
 from partstream.testing.token_rule import count_prompt
 
 if TYPE_CHECKING:

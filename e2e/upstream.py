@@ -18,10 +18,10 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from partstream.devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
-from partstream.testing.served import BASE_PATHS, endpoint_at, scenario_events
 
 if TYPE_CHECKING:
     from partstream.testing.exchanges import ServedExchange

@@ -361,7 +361,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
     "partstream.bundles.redaction.fragments",
     "partstream.conformance.scenarios.stream_shapes",
-    "partstream.testing.served",
+    "partstream.devtools.testing.admission",
     "partstream.testing.vendors",
     "partstream.cli",
     "partstream.cli.chat",

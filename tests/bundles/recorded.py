@@ -12,7 +12,7 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.testing.served import scenario_events
+from partstream.devtools.testing.admission import scenario_events
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
 ASKED = {"model": "m", "input": "The weather in Lisbon?", "tools": [TOOL], "stream": True}

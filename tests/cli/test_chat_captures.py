@@ -14,10 +14,10 @@ from commands import call, end, run, start
 from partstream.devtools.bundles.exchange import RedactionLevel
 from partstream.devtools.bundles.forms import read_any
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols
-from partstream.testing.served import BASE_PATHS
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = f"sk-{token_hex(12)}"

@@ -26,9 +26,9 @@ from partstream.devtools.bundles.exchange import (
     ResponseHead,
     content_of,
 )
+from partstream.devtools.testing.admission import scenario_events
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.testing.served import scenario_events
 
 
 def _file(tmp_path: Path, *exchanges: RecordedExchange) -> str:

@@ -10,8 +10,8 @@ from partstream import GatewayConfiguration, GatewayProvider
 from partstream.conformance import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.server.demo_provider import DemoProvider
-from partstream.testing.served import BASE_PATHS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMITS = TimeLimits(grace_seconds=0.003)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, DataPart, RequestOptions, Tool
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.upstream import ReplayUpstream
-from partstream.testing.served import BASE_PATHS
 from partstream.testing.vendors import VENDORS
 from upstreams.upstreams import ask, gateway_to, run
 

@@ -6,12 +6,12 @@ import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
 from partstream.conversation.provider_state import ITEMS
+from partstream.devtools.testing.admission import endpoint_at
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.served import endpoint_at
 from partstream.testing.vendors.chat_completions import MOST_OF_AN_ID
 from testing.clients import run
 

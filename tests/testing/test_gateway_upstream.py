@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from partstream.devtools.testing.admission import BASE_PATHS, ENDPOINTS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from partstream.testing.exchanges import Outcome
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario
-from partstream.testing.served import BASE_PATHS, ENDPOINTS
 from testing.clients import run
 
 HEADERS = {

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.served import BASE_PATHS
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up

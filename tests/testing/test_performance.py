@@ -3,10 +3,10 @@
 import asyncio
 
 from partstream import GatewayConfiguration, GatewayProvider, connect
+from partstream.devtools.testing.admission import ScriptedReply
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
-from partstream.testing.admission import ScriptedReply
 
 
 def _said(text, fault=""):

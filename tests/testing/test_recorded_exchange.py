@@ -18,9 +18,8 @@ from partstream.devtools.bundles.exchange import (
     RecordedExchange,
     ResponseHead,
 )
+from partstream.devtools.testing.admission import scenario_events, steps_of
 from partstream.testing.exchanges import Outcome
-from partstream.testing.recorded_exchange import steps_of
-from partstream.testing.served import scenario_events
 from partstream.testing.steps import Head, Send, Until
 from testing.clients import body, run
 

@@ -4,8 +4,13 @@ import json
 
 import pytest
 
-from partstream.testing.recording import NotARecordingError, read_recording
-from partstream.testing.served import DEFAULT_PATH, ENDPOINTS, scenario_events
+from partstream.devtools.testing.admission import (
+    DEFAULT_PATH,
+    ENDPOINTS,
+    NotARecordingError,
+    read_recording,
+    scenario_events,
+)
 from partstream.testing.steps import END_OF_STREAM, Send
 from testing.clients import body, run
 

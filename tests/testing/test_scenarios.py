@@ -5,8 +5,8 @@ import json
 import pytest
 
 from openresponses_schema import validate_event, validate_response
+from partstream.devtools.testing.admission import scenario_events
 from partstream.testing.scenarios import DEFAULT_LONG_PIECES, SCENARIOS, UnknownScenarioError, find_scenario
-from partstream.testing.served import scenario_events
 from partstream.testing.token_rule import count_tokens
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}

@@ -35,8 +35,8 @@ from partstream.conformance.report_files import read_report
 from partstream.conformance.secrets import secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import CallerError
-from partstream.testing.served import BASE_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence

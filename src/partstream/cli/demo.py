@@ -20,6 +20,7 @@ from rich.text import Text
 
 from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
 from partstream.cli.terminal import program
+from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage
@@ -36,7 +37,6 @@ from partstream.runtime.tool_loop import (
     ToolResultReceived,
     stream_tool_loop,
 )
-from partstream.testing.served import BASE_PATHS
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 

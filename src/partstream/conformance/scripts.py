@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.devtools.testing.admission import ScriptedReply
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.testing.admission import ScriptedReply
 from partstream.testing.asked import user_text
 from partstream.testing.directives import parse_choices
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from partstream import chat_model
+from partstream.devtools.testing.admission import ScriptedReply
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.hub.directory import ModelRoute, Route
 from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
@@ -19,7 +20,6 @@ from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream.testing.admission import ScriptedReply
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider
 from serving.asgi import ask, call

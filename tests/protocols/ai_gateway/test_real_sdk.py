@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
+from partstream.devtools.testing.admission import endpoint_at, scenario_events
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.scripted import play
-from partstream.testing.served import endpoint_at, scenario_events
 
 pytestmark = needs_ai_sdk
 

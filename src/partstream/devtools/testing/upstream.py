@@ -1,6 +1,6 @@
 """The replay upstream: a real model server on loopback with selectable answers and faults.
 
-It is the serving application with a scripted provider: :mod:`partstream.testing.admission` is strict and selects the
+It is the serving application with a scripted provider: :mod:`partstream.devtools.testing.admission` is strict and selects the
 answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.server.loopback`
 speaks HTTP.
 """
@@ -12,6 +12,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.devtools.testing.admission import (
+    BASE_PATHS,
+    DEFAULT_PATH,
+    ENDPOINTS,
+    ReplayAdmission,
+    ScriptedReply,
+    reply_of,
+)
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
@@ -21,12 +29,10 @@ from partstream.server.application import ServingApp
 from partstream.server.loopback import Host
 from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.testing.admission import ReplayAdmission, ScriptedReply, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replaying import CURRENT, ReplayLayer, noting_bugs
 from partstream.testing.scripted import MODELS, ScriptedProvider
-from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS
 from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_prompt
 from partstream.upstream.endpoint import Secret
 
@@ -169,7 +175,7 @@ class ReplayUpstream:
             ...  # talk to upstream.base_url
             assert upstream.requests[0].body["stream"] is True
 
-    :mod:`partstream.testing.served` has the paths. The model ids are the names of the scenarios; all other models
+    :mod:`partstream.devtools.testing.admission` has the paths. The model ids are the names of the scenarios; all other models
     answer with the default scenario.
 
     Args:

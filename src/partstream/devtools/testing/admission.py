@@ -5,44 +5,263 @@ A header takes precedence over the last user text, and the last user text over t
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.json_codec import dumps
-from partstream.devtools.bundles.exchange import answers_in, content_of, media_type_of
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.devtools.bundles.exchange import HowEnded, answers_in, content_of, media_type_of
 from partstream.devtools.bundles.forms import form_of, read_any
-from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recorded_stream import RecordingError, as_stream
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.protocol import JSON_LINES
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loadable_protocols
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.serve import fits_path, literal_size
+from partstream.server.requests import Endpoint, endpoints_of
 from partstream.testing.asked import user_text
+from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import ReplyContext, apply_faults
-from partstream.testing.recorded_exchange import steps_of
-from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.testing.scripted import choose_scenario, dressed, find_choice, play
-from partstream.testing.served import ARGUMENT_SIZE, ENDPOINTS, reply_identity
-from partstream.testing.steps import event_stream
+from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send, Stall, Until, event_stream
 from partstream.testing.token_rule import PromptTokens
 from partstream.testing.vendors import VENDORS, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.codec.sse import EventDecoder
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.serve import WireRequest
-    from partstream.server.requests import Endpoint
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
     from partstream.testing.prompt_cache import PromptCache
     from partstream.testing.scenarios import Outputs
-    from partstream.testing.steps import Send, Step
+    from partstream.testing.steps import Step
 
-__all__ = ["FAULT_HEADER", "PACE_HEADER", "ReplayAdmission", "ScriptedReply", "reply_of"]
+
+# ---- recorded exchange ----
+# A recorded exchange as the steps of the server that sent it: the same bytes in the same writes, at any pace.
+
+_NANOSECONDS: Final = 1e9
+_OF_THE_CONNECTION: Final = frozenset(
+    {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "te", "trailer", "transfer-encoding"}
+)
+"""Header fields that the connection of a replay has of its own, or that belong to the person who was answered."""
+_OUR_LIMIT: Final = "UpstreamTimeoutError"
+"""The error of a client that waited no longer: its server said nothing."""
+
+
+def steps_of(exchange: RecordedExchange, pace: float) -> tuple[Step, ...]:
+    """The steps of the reply of an exchange.
+
+    Args:
+        exchange: The exchange.
+        pace: How many times as fast as it was recorded; 0 for at once. What has no time is sent at once.
+    """
+    return tuple(_steps(exchange, pace))
+
+
+def _steps(exchange: RecordedExchange, pace: float) -> Iterator[Step]:
+    start = 0 if exchange.request is None else exchange.request.sent_at or 0
+    head, end = exchange.head, exchange.end
+    if end.how is not HowEnded.NO_RESPONSE:
+        yield from _until(None if head is None else head.at, start, pace)
+        yield Head(200 if head is None else head.status, _headers(exchange))
+    decoder = _decoder_of(exchange)
+    for chunk in exchange.chunks:
+        yield from _until(chunk.at, start, pace)
+        yield Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
+    if end.error is not None and end.error.type == _OUR_LIMIT:
+        yield Stall()
+    yield from _until(end.at, start, pace)
+    yield _END[end.how]
+
+
+_END: Final = {
+    HowEnded.WHOLE: End(),
+    HowEnded.CUT: End(EndKind.CLOSED),
+    HowEnded.CANCELLED: End(EndKind.CLOSED),
+    HowEnded.NO_RESPONSE: End(EndKind.RESET),
+}
+
+
+def _decoder_of(exchange: RecordedExchange) -> EventDecoder | None:
+    """What tells the events of a stream apart, to count them; None for what is no stream of a known protocol."""
+    try:
+        framing = content_of(exchange, "").framing
+    except RecordingError:
+        return None
+    return None if framing is None else framing.make_decoder()
+
+
+def _until(at: int | None, start: int, pace: float) -> Iterator[Step]:
+    if at is not None and pace and at > start:
+        yield Until((at - start) / _NANOSECONDS / pace)
+
+
+def _headers(exchange: RecordedExchange) -> tuple[tuple[str, str], ...]:
+    if exchange.head is None:
+        return ()
+    return tuple(
+        (name, value)
+        for name, value in exchange.head.headers
+        if name.lower() not in _OF_THE_CONNECTION and _is_sendable(name) and _is_sendable(value)
+    )
+
+
+def _is_sendable(text: str) -> bool:
+    """Whether HTTP can carry a text: a recording from a stranger may hold anything."""
+    return text.isprintable() and text.isascii()
+
+
+# ---- recording ----
+# Reads a recorded stream for replaying it: `.sse` and `.ndjson` files byte for byte, a `.jsonl` file one event a
+# line, a `.json` file as an array of events.
+
+
+class NotARecordingError(CallerError):
+    """A file is not a recorded stream.
+
+    Attributes:
+        path: The file.
+        line: The number of the wrong line, from 1; 0 if the error concerns the whole file.
+        expected: The expected content.
+    """
+
+    def __init__(self, path: Path, line: int, got: str, expected: str) -> None:
+        super().__init__(f"{path}{f', line {line}' if line else ''}: got {got}, expected {expected}")
+        self.path = path
+        self.line = line
+        self.expected = expected
+
+
+# An event ends with an empty line, with any kind of line ending; additional empty lines belong to the same event.
+_AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
+
+
+def read_recording(path: Path, content: bytes, protocol: Protocol, writes: ResponseWriterSpec) -> tuple[Send, ...]:
+    """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
+
+    A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed
+    too, but has no pieces and therefore no pace.
+
+    Args:
+        path: The file.
+        content: Its bytes.
+        protocol: The protocol of the path that replays the recording.
+        writes: The protocol's corner that writes responses.
+
+    Raises:
+        NotARecordingError: The file has another ending, or a line is not a JSON object.
+    """
+    if path.suffix == ".sse":
+        pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
+        sends = (Send(piece, kind_of_frame(piece, protocol)) for piece in pieces)
+        return tuple(marked_by(StreamReader(protocol, framing=SSE), sends))
+    if path.suffix == ".ndjson":
+        lines = content.splitlines(keepends=True)
+        sends = (Send(line, kind_of_line(line, protocol)) for line in lines)
+        return tuple(marked_by(StreamReader(protocol, framing=JSON_LINES), sends))
+    if path.suffix not in {".jsonl", ".json"}:
+        raise NotARecordingError(
+            path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".json, .ndjson, .jsonl or .sse"
+        )
+    if path.suffix == ".json":
+        content, _ = as_stream(content, path.name)
+    events = [
+        _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
+    ]
+    sends = (Send(writes.frame(event), protocol.kind(event) or UNNAMED) for event in events)
+    framed = marked_by(StreamReader(protocol), sends)
+    return (*framed, *([Send(writes.end_of_stream, END_OF_STREAM)] if writes.end_of_stream else []))
+
+
+def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        event = loads(line)
+    except JSONDecodeError as error:
+        raise NotARecordingError(path, number, f"no JSON ({error.msg})", "one event as a JSON object") from error
+    if not isinstance(event, dict):
+        raise NotARecordingError(path, number, f"JSON of type {type(event).__name__}", "one event as a JSON object")
+    return event
+
+
+# ---- served ----
+# The paths of the replay upstream, each with its protocol, and a scenario as events of a protocol; knows no socket.
+#
+# The upstream serves every protocol that reads requests and writes responses, including those of installed packages.
+
+ARGUMENT_SIZE: Final = 7
+"""The most characters of a call's arguments in one event, so that most calls take several events."""
+
+
+ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())
+"""All endpoints, by the patterns of their paths."""
+
+DEFAULT_PATH: Final = next(path for path, one in ENDPOINTS.items() if one.protocol.name == DEFAULT_PROTOCOL)
+
+BASE_PATHS: Final[Mapping[str, str]] = {
+    name: next(one.base_path for one in ENDPOINTS.values() if one.protocol.name == name)
+    for name in dict.fromkeys(one.protocol.name for one in ENDPOINTS.values())
+}
+"""The path of the base URL for clients, by the protocol's name."""
+
+
+def endpoint_at(path: str) -> Endpoint:
+    """The endpoint at the path of a request.
+
+    Raises:
+        KeyError: None is there.
+    """
+    fitting = [pattern for pattern in ENDPOINTS if fits_path(pattern, path)]
+    if not fitting:
+        raise KeyError(path)
+    return ENDPOINTS[max(fitting, key=literal_size)]
+
+
+def scenario_events(
+    name: str,
+    body: Mapping[str, Any],
+    value: str = "",
+    path: str = DEFAULT_PATH,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> list[WireEvent]:
+    """All events of a scenario's answer to a request, without a server.
+
+    Args:
+        name: A name in :data:`partstream.testing.scenarios.SCENARIOS`.
+        body: The JSON object of the request.
+        value: The value of the scenario, such as `500` in `scenario:long=500`.
+        path: The path of a request whose protocol the body and the events are in.
+        headers: The headers of the request, names in lower case.
+
+    Raises:
+        UnknownScenarioError: The scenario or its value is unknown.
+        InvalidRequestError: The body is not a valid request.
+    """
+    endpoint = endpoint_at(path)
+    asked = endpoint.reads.read(endpoint.request(path, body, headers))
+    reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
+    writer = endpoint.writes.open(asked, reply)
+    outputs = play(NamedValue(name, value), asked, reply.identity)
+    return [event for output in outputs for event in writer.write(output)]
+
+
+def reply_identity(body: Mapping[str, Any], number: int) -> str:
+    """The text from which all identifiers of a reply derive: the request's digest and number."""
+    return f"{number}-{hashlib.sha256(dumps(body)).hexdigest()}"
+
+
+# ---- admission ----
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
