@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
 from partstream.devtools.testing.admission import endpoint_at
+from partstream.devtools.testing.scripted_model import MODELS, count_prompt
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.testing.scripted import MODELS
-from partstream.testing.token_rule import count_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

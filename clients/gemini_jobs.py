@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
 from partstream.devtools.testing.admission import endpoint_at
+from partstream.devtools.testing.scripted_model import count_prompt
 from partstream.devtools.testing.upstream import SERVED_MODELS
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.testing.token_rule import count_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ import pytest
 from commands import call, run
 
 from partstream.devtools.testing.admission import BASE_PATHS
+from partstream.devtools.testing.scripted_model import SCENARIOS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.testing.scenarios import SCENARIOS
 from questions import questions
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."

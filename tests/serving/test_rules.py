@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from partstream import LanguageModelChatInformation, chat_model
+from partstream.devtools.testing.scripted_model import ScriptedProvider
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import ServingApp
 from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.testing.scripted import ScriptedProvider
 from serving.asgi import ask
 from serving.wires import WIRES, Wire
 

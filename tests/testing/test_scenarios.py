@@ -6,8 +6,13 @@ import pytest
 
 from openresponses_schema import validate_event, validate_response
 from partstream.devtools.testing.admission import scenario_events
-from partstream.testing.scenarios import DEFAULT_LONG_PIECES, SCENARIOS, UnknownScenarioError, find_scenario
-from partstream.testing.token_rule import count_tokens
+from partstream.devtools.testing.scripted_model import (
+    DEFAULT_LONG_PIECES,
+    SCENARIOS,
+    UnknownScenarioError,
+    count_tokens,
+    find_scenario,
+)
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather", "parameters": CITY}

@@ -13,6 +13,15 @@ from partstream import (
     ThinkingPart,
     ToolCallPart,
 )
+from partstream.devtools.testing.scripted_model import (
+    MODELS,
+    SCENARIOS,
+    ScriptedProvider,
+    UnknownScenarioError,
+    choose_scenario,
+    find_choice,
+    play,
+)
 from partstream.errors import UpstreamFailureError
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.messages import ChatMessage
@@ -21,8 +30,6 @@ from partstream.lm.parts import USAGE_MIME_TYPE
 from partstream.runtime.consumer import LanguageModelChatSelector, LanguageModels
 from partstream.runtime.tool_loop import ToolFunction, run_tool_loop
 from partstream.testing.directives import NamedValue
-from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
-from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play
 
 TOOLS = RequestOptions(tools=(WEATHER,))
 

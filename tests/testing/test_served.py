@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from partstream.devtools.testing.admission import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
+from partstream.devtools.testing.scripted_model import UnknownScenarioError
 from partstream.errors import InvalidRequestError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS, key_in_header
 from partstream.server.requests import endpoints_of
-from partstream.testing.scenarios import UnknownScenarioError
 
 
 def test_the_default_path_is_that_of_the_default_protocol():

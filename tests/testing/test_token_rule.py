@@ -4,8 +4,7 @@ import pytest
 
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, Usage
-from partstream.lm.outputs import InboundRequest
-from partstream.testing.token_rule import (
+from partstream.devtools.testing.scripted_model import (
     IMAGE_TOKENS,
     AnswerTokens,
     PromptTokens,
@@ -15,6 +14,7 @@ from partstream.testing.token_rule import (
     count_tokens,
     usage,
 )
+from partstream.lm.outputs import InboundRequest
 
 PICTURE = DataPart(PNG, "image/png")
 

@@ -18,6 +18,7 @@ from partstream.cli.recordings import UnreadableRecordingError
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
+from partstream.devtools.testing.scripted_model import SCENARIOS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
@@ -25,7 +26,6 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.listening import stopped_by_signals
 from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import FAULTS
-from partstream.testing.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

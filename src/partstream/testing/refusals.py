@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ITEMS
+from partstream.devtools.testing.scripted_model import is_signature, needs_other_thinking, signature
 from partstream.errors import InvalidRequestError
 from partstream.lm.parts import ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.testing.signing import is_signature, needs_other_thinking, signature
 from partstream.testing.vendors.vendor import SignedState
 
 if TYPE_CHECKING:

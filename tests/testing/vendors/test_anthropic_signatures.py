@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.scripted_model import play, signature
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
@@ -14,8 +15,6 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_signed_state
-from partstream.testing.scripted import play
-from partstream.testing.signing import signature
 from partstream.testing.vendors.anthropic_messages import VENDOR
 
 TOOL = {"name": "look_up", "input_schema": {"type": "object"}}

@@ -17,6 +17,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.devtools.bundles.exchange import HowEnded, answers_in, content_of, media_type_of
 from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.recorded_stream import RecordingError, as_stream
+from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
@@ -30,9 +31,7 @@ from partstream.testing.directives import NamedValue, parse_choices, read_faults
 from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.replaying import CURRENT, Plan, noting_bugs
-from partstream.testing.scripted import choose_scenario, dressed, find_choice, play
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send, Stall, Until, event_stream
-from partstream.testing.token_rule import PromptTokens
 from partstream.testing.vendors import VENDORS, Vendor
 
 if TYPE_CHECKING:
@@ -40,11 +39,11 @@ if TYPE_CHECKING:
 
     from partstream.codec.sse import EventDecoder
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.testing.scripted_model import Outputs
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
     from partstream.testing.prompt_cache import PromptCache
-    from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Step
 
 
@@ -238,7 +237,7 @@ def scenario_events(
     """All events of a scenario's answer to a request, without a server.
 
     Args:
-        name: A name in :data:`partstream.testing.scenarios.SCENARIOS`.
+        name: A name in :data:`partstream.devtools.testing.scripted_model.SCENARIOS`.
         body: The JSON object of the request.
         value: The value of the scenario, such as `500` in `scenario:long=500`.
         path: The path of a request whose protocol the body and the events are in.

@@ -20,6 +20,7 @@ from partstream.devtools.testing.admission import (
     ScriptedReply,
     reply_of,
 )
+from partstream.devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
@@ -32,8 +33,6 @@ from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replaying import CURRENT, ReplayLayer, noting_bugs
-from partstream.testing.scripted import MODELS, ScriptedProvider
-from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_prompt
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.testing.scripted_model import Outputs
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.server.loopback import LoopbackLimits
     from partstream.server.requests import Application
-    from partstream.testing.scenarios import Outputs
 
 
 # ---- replay provider ----
