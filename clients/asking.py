@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import ANSWER, judge, said_in_round
 from partstream.devtools.testing.admission import endpoint_at, reply_identity
+from partstream.devtools.testing.directives import parse_choices
 from partstream.devtools.testing.scripted_model import play
 from partstream.lm.outputs import Finish
-from partstream.testing.directives import parse_choices
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

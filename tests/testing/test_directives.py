@@ -2,7 +2,14 @@
 
 import pytest
 
-from partstream.testing.directives import NamedValue, parse_choices, read_calls, read_faults, read_pace, read_scenario
+from partstream.devtools.testing.directives import (
+    NamedValue,
+    parse_choices,
+    read_calls,
+    read_faults,
+    read_pace,
+    read_scenario,
+)
 
 
 @pytest.mark.parametrize(

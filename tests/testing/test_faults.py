@@ -8,8 +8,8 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import pytest
 
+from partstream.devtools.testing.directives import parse_choices
 from partstream.devtools.testing.scripted_model import SCENARIOS
-from partstream.testing.directives import parse_choices
 from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import FAULTS, ReplyContext, UnknownFaultError, apply_faults
 from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, event_stream

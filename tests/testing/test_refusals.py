@@ -4,10 +4,10 @@ import pytest
 
 from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import play
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest
-from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_calls, check_request, check_signatures
 from testing.clients import body, run
 

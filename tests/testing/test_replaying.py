@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
+from partstream.devtools.testing.directives import parse_choices
 from partstream.server.loopback import BREAK_OFF
-from partstream.testing.directives import parse_choices
 from partstream.testing.exchanges import Exchanges, Outcome
 from partstream.testing.replaying import CURRENT, Plan, ReplayLayer, noting_bugs
 from partstream.testing.steps import Send

@@ -13,6 +13,7 @@ from partstream import (
     ThinkingPart,
     ToolCallPart,
 )
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import (
     MODELS,
     SCENARIOS,
@@ -29,7 +30,6 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import USAGE_MIME_TYPE
 from partstream.runtime.consumer import LanguageModelChatSelector, LanguageModels
 from partstream.runtime.tool_loop import ToolFunction, run_tool_loop
-from partstream.testing.directives import NamedValue
 
 TOOLS = RequestOptions(tools=(WEATHER,))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from partstream.devtools.testing.directives import parse_choices
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
-from partstream.testing.directives import parse_choices
 from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send
 

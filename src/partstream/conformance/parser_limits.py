@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.scenarios.scenario import Probe
-from partstream.testing.directives import parse_choices
+from partstream.devtools.testing.directives import parse_choices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

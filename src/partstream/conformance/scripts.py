@@ -11,12 +11,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.devtools.testing.admission import ScriptedReply
+from partstream.devtools.testing.directives import parse_choices, user_text
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.testing.asked import user_text
-from partstream.testing.directives import parse_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

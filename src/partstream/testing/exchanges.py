@@ -16,8 +16,8 @@ from partstream.lm.cancellation import Event, EventEmitter
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from partstream.devtools.testing.directives import NamedValue
     from partstream.server.requests import Scope
-    from partstream.testing.directives import NamedValue
 
 __all__ = ["Delivery", "Exchanges", "Outcome", "ReceivedRequest", "ServedExchange"]
 

@@ -16,7 +16,7 @@ from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, End, EndKin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.testing.directives import NamedValue
+    from partstream.devtools.testing.directives import NamedValue
 
 __all__ = ["FAULTS", "Fault", "ReplyContext", "UnknownFaultError", "apply_faults"]
 

@@ -25,12 +25,12 @@ from partstream.testing.steps import End, Head, Pace, Send, event_stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from partstream.devtools.testing.directives import NamedValue
     from partstream.devtools.testing.scripted_model import Outputs
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm
     from partstream.server.requests import Application, Message, Receive, Scope
     from partstream.server.requests import Send as SendMessage
-    from partstream.testing.directives import NamedValue
     from partstream.testing.exchanges import Exchanges, ServedExchange
     from partstream.testing.steps import Step
 

@@ -9,10 +9,10 @@ import pytest
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
 from partstream.devtools.testing.admission import endpoint_at, scenario_events
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import SCENARIOS, play
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.testing.directives import NamedValue
 
 pytestmark = needs_ai_sdk
 

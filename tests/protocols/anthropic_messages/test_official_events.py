@@ -6,13 +6,13 @@ Source: docs/wires/anthropic-messages.md#events and docs/wires/anthropic-message
 from pydantic import TypeAdapter
 
 from conversation.samples import WEATHER
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import SCENARIOS, play
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_answer
-from partstream.testing.directives import NamedValue
 
 ASKED = InboundRequest("m", (ChatMessage.user("The weather in Lisbon?"),), RequestOptions(tools=(WEATHER,)))
 

@@ -14,6 +14,7 @@ from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import ResponseState
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import ToolNames
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import play
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
@@ -28,7 +29,6 @@ from partstream.protocols.translation import (
     write_document,
     write_question,
 )
-from partstream.testing.directives import NamedValue
 from testing.clients import run as ask_with_client
 from upstreams.test_requests import kept
 from upstreams.upstreams import ask, gateway_to, run

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import play, signature
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
-from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_signed_state
 from partstream.testing.vendors.anthropic_messages import VENDOR
 

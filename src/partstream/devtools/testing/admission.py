@@ -17,6 +17,14 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.devtools.bundles.exchange import HowEnded, answers_in, content_of, media_type_of
 from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.recorded_stream import RecordingError, as_stream
+from partstream.devtools.testing.directives import (
+    NamedValue,
+    parse_choices,
+    read_faults,
+    read_pace,
+    user_text,
+    whole_number,
+)
 from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
@@ -25,9 +33,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loa
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
-from partstream.testing.asked import user_text
 from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
-from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.replaying import CURRENT, Plan, noting_bugs
