@@ -24,9 +24,9 @@ from partstream.vscode.methods import decode_options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.devtools.testing.replaying import ReceivedRequest
     from partstream.lm.parts import ResponsePart, ToolCallPart
     from partstream.protocols.serve import WireRequest
-    from partstream.testing.exchanges import ReceivedRequest
 
 __all__ = ["Exchange", "play_session"]
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from clients.jobs import Job, Shown
     from clients.wires import Wire
+    from partstream.devtools.testing.replaying import ServedExchange
     from partstream.devtools.testing.upstream import ReplayUpstream
-    from partstream.testing.exchanges import ServedExchange
 
 __all__ = ["BrokenClientError", "ask", "result_of", "running"]
 

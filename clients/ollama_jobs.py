@@ -12,7 +12,7 @@ from partstream.lm.parts import UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.testing.exchanges import ReceivedRequest
+    from partstream.devtools.testing.replaying import ReceivedRequest
 
 __all__ = ["WIRE"]
 

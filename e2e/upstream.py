@@ -24,7 +24,7 @@ from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
 
 if TYPE_CHECKING:
-    from partstream.testing.exchanges import ServedExchange
+    from partstream.devtools.testing.replaying import ServedExchange
 
 
 def write(**fields: Any) -> None:

@@ -7,11 +7,10 @@ from secrets import token_hex
 import pytest
 
 from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS, ReplayAdmission
+from partstream.devtools.testing.replaying import CURRENT, Current, ReceivedRequest, ServedExchange
 from partstream.devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
-from partstream.testing.exchanges import ReceivedRequest, ServedExchange
-from partstream.testing.replaying import CURRENT, Current
 from testing.clients import body, read_events, run, said
 
 TOKEN = token_hex(8)

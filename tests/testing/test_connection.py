@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from partstream.devtools.testing.replaying import Outcome
 from partstream.server.loopback import LoopbackLimits
-from partstream.testing.exchanges import Outcome
 from testing.clients import body, raw_chunks, raw_exchange, raw_request, run
 
 SMALL = LoopbackLimits(header_bytes=1000, body_bytes=1000, request_seconds=0.1)

@@ -19,7 +19,7 @@ from partstream.devtools.bundles.exchange import (
     ResponseHead,
 )
 from partstream.devtools.testing.admission import scenario_events, steps_of
-from partstream.testing.exchanges import Outcome
+from partstream.devtools.testing.replaying import Outcome
 from partstream.testing.steps import Head, Send, Until
 from testing.clients import body, run
 

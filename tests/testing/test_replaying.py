@@ -8,9 +8,8 @@ import pytest
 
 from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
 from partstream.devtools.testing.directives import parse_choices
+from partstream.devtools.testing.replaying import CURRENT, Exchanges, Outcome, Plan, ReplayLayer, noting_bugs
 from partstream.server.loopback import BREAK_OFF
-from partstream.testing.exchanges import Exchanges, Outcome
-from partstream.testing.replaying import CURRENT, Plan, ReplayLayer, noting_bugs
 from partstream.testing.steps import Send
 
 ENDPOINT = ENDPOINTS[DEFAULT_PATH]

@@ -7,9 +7,9 @@ import time
 import httpx2
 import pytest
 
+from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
-from partstream.testing.exchanges import Outcome
 from testing.clients import body, free_port, raw_request, run, serving
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.replaying import Outcome as Delivered
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     LanguageModelErrorCode,
@@ -29,7 +30,6 @@ from partstream.lm.parts import TextPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.protocols.serve import WireRequest
-from partstream.testing.exchanges import Outcome as Delivered
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret

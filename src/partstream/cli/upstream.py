@@ -18,13 +18,13 @@ from partstream.cli.recordings import UnreadableRecordingError
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
+from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.scripted_model import SCENARIOS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.listening import stopped_by_signals
-from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import FAULTS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from partstream.cli.opened_recordings import Recording
     from partstream.devtools.bundles.exchange import RecordedExchange
-    from partstream.testing.exchanges import ServedExchange
+    from partstream.devtools.testing.replaying import ServedExchange
 
 __all__ = ["command"]
 

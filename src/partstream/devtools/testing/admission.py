@@ -25,6 +25,7 @@ from partstream.devtools.testing.directives import (
     user_text,
     whole_number,
 )
+from partstream.devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
@@ -36,7 +37,6 @@ from partstream.server.requests import Endpoint, endpoints_of
 from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
 from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.refusals import check_request, check_signed_state
-from partstream.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send, Stall, Until, event_stream
 from partstream.testing.vendors import VENDORS, Vendor
 

@@ -1,7 +1,7 @@
 """The replay upstream: a real model server on loopback with selectable answers and faults.
 
 It is the serving application with a scripted provider: :mod:`partstream.devtools.testing.admission` is strict and selects the
-answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.server.loopback`
+answers, :mod:`partstream.devtools.testing.replaying` records exchanges and applies faults, :mod:`partstream.server.loopback`
 speaks HTTP.
 """
 
@@ -20,6 +20,14 @@ from partstream.devtools.testing.admission import (
     ScriptedReply,
     reply_of,
 )
+from partstream.devtools.testing.replaying import (
+    CURRENT,
+    Exchanges,
+    ReceivedRequest,
+    ReplayLayer,
+    ServedExchange,
+    noting_bugs,
+)
 from partstream.devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
@@ -30,9 +38,7 @@ from partstream.server.application import ServingApp
 from partstream.server.loopback import Host
 from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.prompt_cache import PromptCache
-from partstream.testing.replaying import CURRENT, ReplayLayer, noting_bugs
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
