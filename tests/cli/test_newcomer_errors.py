@@ -10,8 +10,8 @@ import pytest
 from commands import Ended, call, run
 
 from listening import deliver, listening
+from partstream.devtools.testing.faults import Step, document
 from partstream.server.loopback import ServerConnection
-from partstream.testing.steps import Step, document
 from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"

@@ -9,10 +9,10 @@ import pytest
 
 from partstream.config.loading import load_configuration
 from partstream.config.table import Given
+from partstream.devtools.testing.faults import document
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
-from partstream.testing.steps import document
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import HELLO, ask, run, server_of

@@ -10,8 +10,8 @@ import pytest
 
 from configuration.test_renewing import jwt
 from partstream.config.loading import VercelOidc, login_file
+from partstream.devtools.testing.faults import document
 from partstream.protocols.protocol import KeyKind
-from partstream.testing.steps import document
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret
 from upstreams.upstreams import run, server_of

@@ -7,9 +7,9 @@ import pytest
 
 from listening import accepting
 from partstream.devtools.bundles.exchange import HowEnded
+from partstream.devtools.testing.faults import FAULTS
 from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.upstream import ReplayUpstream
-from partstream.testing.faults import FAULTS
 from recorder.proxied import client, proxied, receive, run, without_times
 from testing.clients import body
 

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, RequestOptions
 from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
+from partstream.devtools.testing.faults import END_OF_STREAM, START_OF_STREAM, UNNAMED, EventCutter, Pace, Stall
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.gemini import PROTOCOL as GEMINI
 from partstream.protocols.gemini.serve import ARRAY
-from partstream.testing.cut_events import EventCutter
-from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Pace, Stall
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")

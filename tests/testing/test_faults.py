@@ -9,10 +9,21 @@ import httpx2
 import pytest
 
 from partstream.devtools.testing.directives import parse_choices
+from partstream.devtools.testing.faults import (
+    END_OF_STREAM,
+    FAULTS,
+    End,
+    EndKind,
+    Head,
+    ReplyContext,
+    Send,
+    Stall,
+    UnknownFaultError,
+    apply_faults,
+    event_stream,
+)
 from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.scripted_model import SCENARIOS
-from partstream.testing.faults import FAULTS, ReplyContext, UnknownFaultError, apply_faults
-from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, event_stream
 from testing.clients import (
     body,
     raw_chunks,

@@ -9,12 +9,12 @@ import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
 from partstream.devtools.testing.admission import BASE_PATHS
+from partstream.devtools.testing.faults import FAULTS
 from partstream.devtools.testing.scripted_model import SCENARIOS
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.testing.faults import FAULTS
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up

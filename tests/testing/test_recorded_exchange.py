@@ -19,8 +19,8 @@ from partstream.devtools.bundles.exchange import (
     ResponseHead,
 )
 from partstream.devtools.testing.admission import scenario_events, steps_of
+from partstream.devtools.testing.faults import Head, Send, Until
 from partstream.devtools.testing.replaying import Outcome
-from partstream.testing.steps import Head, Send, Until
 from testing.clients import body, run
 
 BODY = b"".join(b"data: %s\n\n" % dumps(event) for event in scenario_events("text", body()))

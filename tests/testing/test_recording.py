@@ -11,7 +11,7 @@ from partstream.devtools.testing.admission import (
     read_recording,
     scenario_events,
 )
-from partstream.testing.steps import END_OF_STREAM, Send
+from partstream.devtools.testing.faults import END_OF_STREAM, Send
 from testing.clients import body, run
 
 SPOKEN = ENDPOINTS[DEFAULT_PATH]

@@ -8,9 +8,9 @@ import pytest
 
 from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
 from partstream.devtools.testing.directives import parse_choices
+from partstream.devtools.testing.faults import Send
 from partstream.devtools.testing.replaying import CURRENT, Exchanges, Outcome, Plan, ReplayLayer, noting_bugs
 from partstream.server.loopback import BREAK_OFF
-from partstream.testing.steps import Send
 
 ENDPOINT = ENDPOINTS[DEFAULT_PATH]
 EVENTS = [b'event: %s\ndata: {"type":"%s"}\n\n' % (name, name) for name in (b"a", b"b", b"c")]

@@ -6,6 +6,7 @@ import pytest
 
 from partstream import CancellationTokenSource, DataPart, TextPart
 from partstream.conversation.preparation import RequestSettings
+from partstream.devtools.testing.faults import document
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -17,7 +18,6 @@ from partstream.errors import (
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import ToolCallPart, UnifiedFinishReason
-from partstream.testing.steps import document
 from partstream.upstream.requests import ForwardingProgress
 from upstreams.upstreams import HELLO, RETRY, Answer, ask, gateway_to, replay, respond, run, server_of
 

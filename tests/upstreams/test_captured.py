@@ -14,7 +14,7 @@ from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedExcha
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.capture import KeptEnd, KeptHead, KeptRequest
 from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import Answer, ask, gateway_to, replay, respond, run, server_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.faults import End, Head, Send, Stall, Step, document
 from partstream.errors import EmptyAnswerError, UpstreamError, UpstreamTimeoutError
 from partstream.lm.parts import TextPart
-from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstream.configuration import Timeouts
 from protocols.chat_completions import wire
 from upstreams.upstreams import LIMITS, Answer, ask, gateway_to, run, server_of

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document
 from partstream.errors import (
     EventTooLargeError,
     TimeoutPhase,
@@ -24,7 +25,6 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.serve import WireEvent, WireRequest
 from partstream.protocols.translation import write_document
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstream import documents
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP

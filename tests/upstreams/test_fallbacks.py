@@ -8,6 +8,7 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.conversation.preparation import RequestSettings
+from partstream.devtools.testing.faults import document
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     TimeoutPhase,
@@ -20,7 +21,6 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.testing.steps import document
 from partstream.upstream.provider import helps_another_model, with_fallbacks
 from upstreams.upstreams import HELLO, MODEL, RETRY, ask, gateway_to, run, server_of
 

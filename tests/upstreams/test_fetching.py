@@ -2,8 +2,8 @@
 
 import pytest
 
+from partstream.devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
-from partstream.testing.steps import End, EndKind, Head, Send, document
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP

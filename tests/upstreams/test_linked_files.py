@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from listening import deliver, listening
+from partstream.devtools.testing.faults import End, Head, Send, Stall, Step, document
 from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.server.loopback import LoopbackRequest, ServerConnection
-from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.linked_files import FetchLimits, LinkedFiles, is_public

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
+from partstream.devtools.testing.faults import Step, document
 from partstream.errors import (
     EmptyAnswerError,
     UpstreamConnectionError,
@@ -22,7 +23,6 @@ from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import LoopbackRequest
-from partstream.testing.steps import Step, document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.transport import MOST_PAUSES, Transport, UpstreamRequest, stream_over_pauses

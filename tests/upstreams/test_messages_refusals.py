@@ -13,13 +13,13 @@ from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import Origin
+from partstream.devtools.testing.faults import Step, document
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, PromptCache
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.server.loopback import ServerConnection
-from partstream.testing.steps import Step, document
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret

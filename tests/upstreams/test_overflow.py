@@ -7,9 +7,9 @@ import pytest
 
 from partstream import CancellationTokenSource, ChatMessage
 from partstream.codec.json_codec import dumps, loads
+from partstream.devtools.testing.faults import document
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
-from partstream.testing.steps import document
 from partstream.tokens.ledger import Ledger
 from partstream.upstream.provider import has_more_room
 from upstreams.upstreams import HELLO, MODEL, ask, gateway_to, replay, run, server_of

@@ -20,6 +20,7 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.codec.json_codec import loads
+from partstream.devtools.testing.faults import document
 from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
@@ -30,7 +31,6 @@ from partstream.errors import (
     UpstreamHTTPError,
 )
 from partstream.lm.outputs import StreamOptions, ThinkingMode
-from partstream.testing.steps import document
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.faults import Send, Step, document, event_stream
 from partstream.protocols.reader import TappedReader
-from partstream.testing.steps import Send, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.context import TRACE, LogLevel
 from partstream.upstream.endpoint import Secret

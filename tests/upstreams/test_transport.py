@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.devtools.testing.replaying import Outcome as Delivered
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
@@ -30,7 +31,6 @@ from partstream.lm.parts import TextPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, asking
 from partstream.protocols.serve import WireRequest
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP

@@ -11,11 +11,11 @@ import pytest
 from listening import application_of, listening
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.preparation import CountTokens, RequestSettings
+from partstream.devtools.testing.faults import document
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import ServerConnection
-from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstream import upstream_counts
 from partstream.upstream.discovery import FetchResponse

@@ -18,11 +18,11 @@ from partstream import (
     ResponsePart,
     TextPart,
 )
+from partstream.devtools.testing.faults import Step
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.loopback import LoopbackRequest, ServerConnection
-from partstream.testing.steps import Step
 from partstream.tokens.ledger import Ledger
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider

@@ -18,6 +18,7 @@ from partstream.cli.recordings import UnreadableRecordingError
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
+from partstream.devtools.testing.faults import FAULTS
 from partstream.devtools.testing.replaying import Outcome
 from partstream.devtools.testing.scripted_model import SCENARIOS
 from partstream.devtools.testing.upstream import ReplayUpstream
@@ -25,7 +26,6 @@ from partstream.errors import CallerError
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.listening import stopped_by_signals
-from partstream.testing.faults import FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

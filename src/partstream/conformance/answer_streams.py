@@ -6,19 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.devtools.testing.directives import parse_choices
+from partstream.devtools.testing.faults import (
+    END_OF_STREAM,
+    UNNAMED,
+    End,
+    EndKind,
+    Head,
+    ReplyContext,
+    Send,
+    apply_faults,
+)
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
-from partstream.testing.faults import ReplyContext, apply_faults
-from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from partstream.conformance.scripts import ScriptedAnswer
+    from partstream.devtools.testing.faults import Step
     from partstream.lm.messages import ChatMessage
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm, WireEvent
-    from partstream.testing.steps import Step
 
 __all__ = ["AnswerStream", "answer_stream", "form_of", "framed"]
 

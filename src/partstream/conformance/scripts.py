@@ -77,7 +77,7 @@ class ScriptedAnswer:
         blocks: What the model says, in order.
         ending: How the answer ends.
         fault: Faults of the upstream's bytes, as `NAME[=VALUE]`, separated by commas
-            (:data:`partstream.testing.faults.FAULTS`); only an upstream can play them.
+            (:data:`partstream.devtools.testing.faults.FAULTS`); only an upstream can play them.
         pace: Seconds between two pieces of the answer.
     """
 

@@ -14,9 +14,9 @@ import pytest
 from models.lists import OPENAI
 from models.server import Clock, ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
+from partstream.devtools.testing.faults import document
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
-from partstream.testing.steps import document
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.detection import DetectionFile, Detector
 from partstream.upstream.detection_rules import Detected, known_wires, probed_wires

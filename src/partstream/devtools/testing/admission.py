@@ -25,6 +25,22 @@ from partstream.devtools.testing.directives import (
     user_text,
     whole_number,
 )
+from partstream.devtools.testing.faults import (
+    END_OF_STREAM,
+    UNNAMED,
+    End,
+    EndKind,
+    Head,
+    ReplyContext,
+    Send,
+    Stall,
+    Until,
+    apply_faults,
+    event_stream,
+    kind_of_frame,
+    kind_of_line,
+    marked_by,
+)
 from partstream.devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream.errors import CallerError, InvalidRequestError
@@ -34,10 +50,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loa
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
-from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
-from partstream.testing.faults import ReplyContext, apply_faults
 from partstream.testing.refusals import check_request, check_signed_state
-from partstream.testing.steps import END_OF_STREAM, UNNAMED, End, EndKind, Head, Send, Stall, Until, event_stream
 from partstream.testing.vendors import VENDORS, Vendor
 
 if TYPE_CHECKING:
@@ -45,12 +58,12 @@ if TYPE_CHECKING:
 
     from partstream.codec.sse import EventDecoder
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.testing.faults import Step
     from partstream.devtools.testing.scripted_model import Outputs
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
     from partstream.testing.prompt_cache import PromptCache
-    from partstream.testing.steps import Step
 
 
 # ---- recorded exchange ----

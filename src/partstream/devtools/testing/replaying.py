@@ -18,23 +18,33 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.devtools.testing.faults import (
+    End,
+    EndKind,
+    EventCutter,
+    Head,
+    Pace,
+    ReplyContext,
+    Send,
+    Stall,
+    Until,
+    apply_faults,
+    event_stream,
+)
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event, EventEmitter
 from partstream.server.loopback import BREAK_OFF, receiving
-from partstream.testing.cut_events import EventCutter
-from partstream.testing.faults import ReplyContext, apply_faults
-from partstream.testing.steps import End, EndKind, Head, Pace, Send, Stall, Until, event_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from partstream.devtools.testing.directives import NamedValue
+    from partstream.devtools.testing.faults import Step
     from partstream.devtools.testing.scripted_model import Outputs
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm
     from partstream.server.requests import Application, Message, Receive, Scope
     from partstream.server.requests import Send as SendMessage
-    from partstream.testing.steps import Step
 
 
 # ---- exchanges ----
