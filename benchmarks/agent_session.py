@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import CancellationTokenSource, LanguageModelChatInformation, RequestOptions
 from partstream.devtools.testing.admission import endpoint_at
+from partstream.devtools.testing.copilot_conversation import CopilotConversation
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
-from partstream.testing.copilot_conversation import CopilotConversation
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 from partstream.vscode.methods import decode_options

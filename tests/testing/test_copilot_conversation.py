@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.devtools.testing.copilot_conversation import CopilotConversation
 from partstream.lm.parts import ResponsePart
-from partstream.testing.copilot_conversation import CopilotConversation
 
 REQUESTS = copilot_requests()
 ONE, TWO = "recorder/recorder-one", "recorder/recorder-two"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.parts import MessagePart, ResponsePart
 
-__all__ = ["CopilotConversation"]
 
 _SEPARATOR: Final = b"\\"
 
