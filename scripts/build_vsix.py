@@ -43,7 +43,7 @@ NOT_PACKED = {
     "partstream.__main__": "the command line",
     "partstream.cli": "the command line",
     "partstream.hub.clients": "what commands tell other clients",
-    "partstream.conformance": "tests a provider; for a terminal",
+    "partstream.devtools.conformance": "tests a provider; for a terminal",
     "partstream.cli.new": "what `partstream new` writes",
     "partstream.devtools.recorder.proxy": "a proxy that a command starts",
     "partstream.devtools.testing": "servers for tests",

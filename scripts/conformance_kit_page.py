@@ -84,7 +84,7 @@ The function is named behind the file, `my_provider.py:make`, unless it is calle
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
 variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and in the place of `{upstream}`.
 
-A target with a **script** of its own gets a `partstream.conformance.Script`; `script.answer_to(messages)` is the answer
+A target with a **script** of its own gets a `partstream.devtools.conformance.Script`; `script.answer_to(messages)` is the answer
 that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
 
 A target that has neither is told by the **prompt**. What it cannot be made to do is *not judged*, unless it has
@@ -147,7 +147,7 @@ of the protocol. The outcome has `text`, `thinking`, `tool_calls` (`name`, `inpu
 `error` (null for an answer without one); what is missing is not judged. [docs/conformance.md](conformance.md) has what
 parsers of others make of recorded streams.
 
-In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream.conformance`.
+In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream.devtools.conformance`.
 
 @SHAPES@
 ## With pytest
@@ -173,7 +173,7 @@ so.
 <!-- given: my_provider.py -->
 ```python
 import asyncio
-from partstream.conformance import run
+from partstream.devtools.conformance import run
 
 report = asyncio.run(run("my_provider.py"))
 assert report.exit_code == 0, report.broken

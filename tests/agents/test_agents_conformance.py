@@ -17,7 +17,7 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.conformance import TimeLimits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
 from partstream.lm.outputs import Finish, Outcome

@@ -6,7 +6,7 @@ import pytest
 from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
-from partstream.conformance import TimeLimits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run

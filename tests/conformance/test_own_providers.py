@@ -7,7 +7,7 @@ from scripted_targets import at_once
 
 from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.conformance import TimeLimits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
 from partstream.devtools.testing.admission import BASE_PATHS

@@ -9,7 +9,7 @@ from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
 from partstream.cli.conformance import command
-from partstream.conformance import TimeLimits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.parsing import Takes, is_parser, takes_of
 from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run

@@ -18,8 +18,11 @@ from partstream import (
     ThinkingPart,
     chat_model,
 )
-from partstream.conformance import Blame, Report, UnusableTargetError, Verdict, run
 from partstream.conformance.reference import ReferenceProvider
+from partstream.conformance.report import Report
+from partstream.conformance.running import run
+from partstream.conformance.targets.target import UnusableTargetError
+from partstream.conformance.verdicts import Blame, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -110,7 +113,7 @@ def test_a_model_that_is_named_is_asked_although_there_is_no_list():
 
 
 def test_every_name_of_the_package_is_what_its_module_has_whatever_was_imported_before():
-    from partstream import conformance
+    from partstream.devtools import conformance
 
     for _ in range(2):
         for name, module in conformance._MODULES.items():

@@ -1,6 +1,6 @@
 """`partstream conformance`: tests a provider or a model server against the contract, and says what it breaks.
 
-The testing is in :mod:`partstream.conformance`; what is printed, in :mod:`partstream.cli.conformance_screen`.
+The testing is in :mod:`partstream.devtools.conformance`; what is printed, in :mod:`partstream.cli.conformance_screen`.
 """
 
 from __future__ import annotations

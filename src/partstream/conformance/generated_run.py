@@ -43,7 +43,7 @@ class Opening:
     """How a target is opened.
 
     Attributes:
-        target: A target, or what :func:`partstream.conformance.run` takes for one.
+        target: A target, or what :func:`partstream.devtools.conformance.run` takes for one.
         capabilities: What it can do, over what it says itself.
         limits: The limits of time.
         requirements: The name of the requirement set that counts.

@@ -39,7 +39,7 @@ def load(name: str = LATEST) -> RequirementSet:
     Raises:
         CallerError: There is none.
     """
-    place = files("partstream.conformance").joinpath("requirements", f"{name}.json")
+    place = files("partstream.devtools.conformance").joinpath("requirements", f"{name}.json")
     if not place.is_file():
         raise CallerError(f"requirements: got {name!r}, expected {LATEST}")
     value = json.loads(place.read_text(encoding="utf-8"))

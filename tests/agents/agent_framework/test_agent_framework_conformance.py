@@ -20,7 +20,7 @@ from agent_framework import (
 from extent import IS_WHOLE, TELLING
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, connect
 from partstream.agents import RunStates, as_model
-from partstream.conformance import TimeLimits
+from partstream.conformance.driving import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.verdicts import Verdict

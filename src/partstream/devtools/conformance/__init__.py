@@ -2,7 +2,7 @@
 
 ::
 
-    report = await partstream.conformance.run("my_provider.py")
+    report = await partstream.devtools.conformance.run("my_provider.py")
     assert report.exit_code == 0, report.broken
 
 The command `partstream conformance` and the plugin for pytest are made of :func:`run`. The kit shows defects, not their
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from partstream.conformance.targets.target import Target, UnusableTargetError
     from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+
 
 __all__ = [
     "Baseline",
@@ -141,5 +142,5 @@ _MODULES: Final = {
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module 'partstream.conformance' has no attribute {name!r}")
+        raise AttributeError(f"module 'partstream.devtools.conformance' has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
