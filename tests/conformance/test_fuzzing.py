@@ -14,9 +14,8 @@ from partstream.conformance.fuzzing import FuzzSettings, fuzz, minimal_failure
 from partstream.conformance.generated import exercises, generate
 from partstream.conformance.generated_results import GENERATED_CHECKS, replayed, searched
 from partstream.conformance.kept_failures import FailureFileError, read_failure
-from partstream.conformance.moves import read_moves
-from partstream.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 
 RULE = "tool-call.unique-call-id"

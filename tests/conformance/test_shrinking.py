@@ -6,9 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from partstream.conformance.exercises import Exercise
-from partstream.conformance.moves import read_moves
-from partstream.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think
 from partstream.conformance.shrinking import shrink, smaller_exercises
+from partstream.devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 
 LONG = "one two three four five six seven eight nine ten"

@@ -22,7 +22,7 @@ from partstream.lm.outputs import InboundRequest, Reply
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from partstream.conformance.scripts import ScriptedAnswer
+    from partstream.devtools.conformance.scripts import ScriptedAnswer
     from partstream.devtools.testing.faults import Step
     from partstream.lm.messages import ChatMessage
     from partstream.protocols.protocol import Protocol

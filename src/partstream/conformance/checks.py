@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.parser_limits import not_of_parsers
-from partstream.conformance.results import PIXEL, RESULT_WORD
-from partstream.conformance.scripts import USAGE, Ending
 from partstream.conformance.targets.target import RequestLimitError
 from partstream.conformance.transcript import TranscriptEventKind
+from partstream.devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Ending
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.lm.contract import RULES, Evidence
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capabilities
     from partstream.conformance.judging import AnswerJudgement
-    from partstream.conformance.scripts import ScriptedAnswer
     from partstream.conformance.transcript import Transcript
+    from partstream.devtools.conformance.scripts import ScriptedAnswer
 
 __all__ = ["CHECKS", "Case", "NotJudged", "Outcome", "check"]
 

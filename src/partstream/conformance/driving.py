@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.results import result_of
 from partstream.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
+from partstream.devtools.conformance.scripts import result_of
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
@@ -19,7 +19,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from partstream.conformance.moves import Move
+    from partstream.devtools.conformance.scripts import Move
     from partstream.devtools.testing.upstream import ReplayUpstream
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import Finish

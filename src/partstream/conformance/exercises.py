@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.moves import Move
-from partstream.conformance.scripts import Call, Echo, Script, pieces
+from partstream.devtools.conformance.scripts import Call, Echo, Move, Script, pieces
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conformance.scripts import Block, ScriptedAnswer
     from partstream.conformance.transcript import Transcript
+    from partstream.devtools.conformance.scripts import Block, ScriptedAnswer
 
 __all__ = ["DEFAULT_PROMPT", "Exercise", "Relation", "exercise_of"]
 

@@ -13,15 +13,23 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from partstream.conformance.exercises import Exercise, Relation
-from partstream.conformance.moves import Move, read_moves
-from partstream.conformance.results import RESULT_KINDS
 from partstream.conformance.scenarios.judged import TOOLS
-from partstream.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think
+from partstream.devtools.conformance.scripts import (
+    RESULT_KINDS,
+    Call,
+    Ending,
+    Move,
+    Say,
+    Script,
+    ScriptedAnswer,
+    Think,
+    read_moves,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.conformance.scripts import Block
+    from partstream.devtools.conformance.scripts import Block
 
 __all__ = ["exercises", "generate", "moves", "scripted_answers"]
 

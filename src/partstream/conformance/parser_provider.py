@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.conformance.parsing import Parser
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress

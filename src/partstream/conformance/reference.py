@@ -23,7 +23,7 @@ from partstream.upstream.context import run_until_cancelled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.conformance.scripts import Script, ScriptedAnswer
+    from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart

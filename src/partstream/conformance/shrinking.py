@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.exercises import Relation
-from partstream.conformance.scripts import Call, Ending, Say, Script, Think, pieces
+from partstream.devtools.conformance.scripts import Call, Ending, Say, Script, Think, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from partstream.conformance.exercises import Exercise
-    from partstream.conformance.moves import Move
-    from partstream.conformance.scripts import Block, ScriptedAnswer
+    from partstream.devtools.conformance.scripts import Block, Move, ScriptedAnswer
 
 __all__ = ["MOST_TRIES", "shrink", "smaller_exercises"]
 

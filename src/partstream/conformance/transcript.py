@@ -16,8 +16,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conformance.moves import Move
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Move, Script
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
 

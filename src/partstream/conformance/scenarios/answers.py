@@ -6,8 +6,6 @@ from typing import Final
 
 from partstream.conformance.capabilities import Capability
 from partstream.conformance.driving import Request
-from partstream.conformance.moves import read_moves
-from partstream.conformance.results import PIXEL
 from partstream.conformance.scenarios.judged import (
     CALLS,
     DATA,
@@ -24,7 +22,7 @@ from partstream.conformance.scenarios.judged import (
     said,
 )
 from partstream.conformance.scenarios.scenario import PLAYED, Scenario
-from partstream.conformance.scripts import Echo, Ending, Say, Think
+from partstream.devtools.conformance.scripts import PIXEL, Echo, Ending, Say, Think, read_moves
 
 __all__ = ["ANSWERS"]
 

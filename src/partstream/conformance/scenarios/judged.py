@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.scripts import Call, Echo, Ending, Say, Script, ScriptedAnswer, Think
+from partstream.devtools.conformance.scripts import Call, Echo, Ending, Say, Script, ScriptedAnswer, Think
 from partstream.lm.messages import Tool
 from partstream.lm.parts import ThinkingPart
 

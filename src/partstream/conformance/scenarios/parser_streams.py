@@ -16,8 +16,8 @@ from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.judged import LIMA, OSLO
 from partstream.conformance.scenarios.scenario import Probe
 from partstream.conformance.scenarios.stream_shapes import STREAM_SHAPES, ShapeOutcome
-from partstream.conformance.scripts import USAGE, Say, ScriptedAnswer, Think
 from partstream.conformance.told import ASPECTS, differences, judged, told_of
+from partstream.devtools.conformance.scripts import USAGE, Say, ScriptedAnswer, Think
 from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from partstream.conformance.scenarios.tools import TOOL_SCENARIOS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
 
 __all__ = ["SCENARIOS", "any_script"]
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from partstream.conformance.capabilities import Capability
 from partstream.conformance.driving import Request
-from partstream.conformance.moves import read_moves
 from partstream.conformance.scenarios.judged import (
     CALLS,
     LIMA,
@@ -21,7 +20,7 @@ from partstream.conformance.scenarios.judged import (
     said,
 )
 from partstream.conformance.scenarios.scenario import PLAYED, Scenario
-from partstream.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think
+from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, ToolCallPart, ToolResultPart
 

@@ -19,7 +19,7 @@ from partstream.upstream.provider import GatewayProvider
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress

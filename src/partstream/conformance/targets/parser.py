@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from partstream.conformance.scenarios import Probe
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
 

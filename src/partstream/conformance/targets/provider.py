@@ -21,7 +21,7 @@ from partstream.runtime.provider_files import SourceLoader
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
 
 __all__ = ["HOOK", "ProviderTarget", "provider_from"]
 

@@ -23,7 +23,7 @@ from partstream.vscode.methods import PROTOCOL_VERSION
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
     from partstream.lm.provider import LanguageModelChatProvider
 
 __all__ = ["UPSTREAM_VARIABLE", "StdioTarget", "words_of"]

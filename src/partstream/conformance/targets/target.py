@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from partstream.conformance.capabilities import Capabilities, Provocation
-    from partstream.conformance.scripts import Script
+    from partstream.devtools.conformance.scripts import Script
     from partstream.devtools.testing.upstream import ReplayUpstream
     from partstream.lm.provider import LanguageModelChatProvider
 

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from partstream.conformance.report_files import ReportFileError, read_report
     from partstream.conformance.report_schema import report_json_schema
     from partstream.conformance.running import run
-    from partstream.conformance.scripts import Script, ScriptedAnswer
     from partstream.conformance.secrets import secrets_of
     from partstream.conformance.targets.parser import ParserTarget
     from partstream.conformance.targets.target import Target, UnusableTargetError
     from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+    from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
 
 
 __all__ = [
@@ -108,8 +108,8 @@ _MODULES: Final = {
     "Relation": "partstream.conformance.exercises",
     "Report": "partstream.conformance.report",
     "ReportFileError": "partstream.conformance.report_files",
-    "Script": "partstream.conformance.scripts",
-    "ScriptedAnswer": "partstream.conformance.scripts",
+    "Script": "partstream.devtools.conformance.scripts",
+    "ScriptedAnswer": "partstream.devtools.conformance.scripts",
     "StaleEntry": "partstream.conformance.baseline",
     "Target": "partstream.conformance.targets.target",
     "Transcript": "partstream.conformance.transcript",

@@ -6,6 +6,7 @@ The upstream of a sandwich plays a script, and a target with a hook of its own i
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,15 +16,25 @@ from partstream.devtools.testing.directives import parse_choices, user_text
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
-from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    Usage,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import ResponsePart
+    from partstream.lm.parts import ResponsePart, ToolResultContent
 
-__all__ = ["USAGE", "Block", "Call", "Echo", "Ending", "Say", "Script", "ScriptedAnswer", "Think", "pieces"]
+
+# ---- scripts ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +264,103 @@ def _read_block(value: Mapping[str, Any]) -> Block:
     if "echo" in value:
         return Echo()
     raise ValueError(f"the block {str(value)[:80]} is none of say, think, call, echo")
+
+
+# ---- moves ----
+# Moves: what the consumer of a conversation does, one after the other; short texts, so that a person reads them.
+#
+# A list of moves is a whole conversation: it is generated, shrunk, and replayed from JSON.
+
+MOVES: Final = {
+    "send": "Sends the conversation, with the text behind the word as a new message of the user; does not wait.",
+    "send_cancelled": "The same, with a token that is already cancelled.",
+    "cancel_after": "Cancels the running answer once it has so many parts, or has ended before.",
+    "cancel_quiet": "Cancels the running answer once nothing has come of it for so many milliseconds.",
+    "answer_call": "Adds a result for a call of the last answer, by its number from 0: `answer_call 0 [KIND]`.",
+    "answer_calls": "Adds a result for every call of the last answer that has none yet: `answer_calls [KIND]`.",
+    "wait": "Waits for the end of the running answer.",
+    "cancel_ended": "Waits for the end of the running answer, and then cancels its token.",
+    "retry": "Sends the last request once more, without its answer.",
+}
+"""Every move by name, with its meaning. Each one but `cancel_...` first waits for the end of the running answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One move.
+
+    Attributes:
+        name: A name in :data:`MOVES`.
+        argument: The text behind the name; may be empty.
+
+    Raises:
+        CallerError: The name is unknown.
+    """
+
+    name: str
+    argument: str = ""
+
+    def __post_init__(self) -> None:
+        if self.name not in MOVES:
+            raise CallerError(f"move: got {self.name!r}, expected one of {', '.join(MOVES)}")
+
+    @classmethod
+    def read(cls, text: str) -> Move:
+        """Reads a move such as `cancel_after 3`.
+
+        Raises:
+            CallerError: The name is unknown.
+        """
+        name, _, argument = text.partition(" ")
+        return cls(name, argument)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.argument}" if self.argument else self.name
+
+
+def read_moves(*texts: str) -> tuple[Move, ...]:
+    """Reads moves, in order.
+
+    Raises:
+        CallerError: A name is unknown.
+    """
+    return tuple(map(Move.read, texts))
+
+
+# ---- results ----
+# The results that the kit gives for the tool calls of a target.
+
+PIXEL: Final = DataPart.image(
+    b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="),
+    "image/png",
+)
+"""An image of one pixel."""
+
+RESULT_WORD: Final = "seventeen"
+"""The word that every result with text holds: where it goes can be seen."""
+
+
+def _text(call: ToolCallPart) -> tuple[ToolResultContent, ...]:
+    return (TextPart(f"{call.name}: {RESULT_WORD} degrees"),)
+
+
+_CONTENT: Final[Mapping[str, Callable[[ToolCallPart], tuple[ToolResultContent, ...]]]] = {
+    "": _text,
+    "text": _text,
+    "image": lambda _: (TextPart(f"A picture of {RESULT_WORD}."), PIXEL),
+    "error": lambda call: (TextPart(f"{call.name} failed: {RESULT_WORD} is no place"),),
+    "empty": lambda _: (),
+}
+RESULT_KINDS: Final = tuple(_CONTENT)
+"""The kinds of results; the empty one is text."""
+
+
+def result_of(call: ToolCallPart, kind: str = "") -> ToolResultPart:
+    """A result of a kind for a call.
+
+    Raises:
+        CallerError: The kind is unknown.
+    """
+    if kind not in _CONTENT:
+        raise CallerError(f"result: got {kind!r}, expected one of {', '.join(filter(None, RESULT_KINDS))}")
+    return ToolResultPart(call.call_id, _CONTENT[kind](call), is_error=kind == "error")
