@@ -12,8 +12,8 @@ from report_samples import EVERYTHING, FAILED, KEPT, NASTY, check, report
 
 from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.report_files import ReportFileError, read_report
-from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.transcript import event_lines
 
 
 class _Page(HTMLParser):

@@ -12,9 +12,8 @@ from partstream.codec.redaction import Redactor
 from partstream.codec.text import visible
 from partstream.conformance.capabilities import Provocation
 from partstream.conformance.hints import HINTS
-from partstream.conformance.part_json import shown_part
-from partstream.conformance.transcript import TranscriptEventKind
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.transcript import TranscriptEventKind, shown_part
 from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.opening import Tested
     from partstream.conformance.report import Report
-    from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["ReportScreen"]
 

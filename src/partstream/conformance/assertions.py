@@ -18,9 +18,8 @@ from partstream.codec.text import visible
 from partstream.conformance.driving import Request, TimeLimits, drive
 from partstream.conformance.hints import HINTS
 from partstream.conformance.judging import BrokenPromise, judge_answer
-from partstream.conformance.part_json import shown_part
-from partstream.conformance.transcript import Answer, TranscriptEventKind
 from partstream.devtools.conformance.scripts import read_moves
+from partstream.devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.contract import CheckMode, ContractChecker, Level

@@ -11,8 +11,8 @@ from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.parser_limits import not_of_parsers
 from partstream.conformance.targets.target import RequestLimitError
-from partstream.conformance.transcript import TranscriptEventKind
 from partstream.devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Ending
+from partstream.devtools.conformance.transcript import TranscriptEventKind
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.lm.contract import RULES, Evidence
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capabilities
     from partstream.conformance.judging import AnswerJudgement
-    from partstream.conformance.transcript import Transcript
     from partstream.devtools.conformance.scripts import ScriptedAnswer
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["CHECKS", "Case", "NotJudged", "Outcome", "check"]
 

@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
 from partstream.devtools.conformance.scripts import result_of
+from partstream.devtools.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart

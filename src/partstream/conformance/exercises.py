@@ -15,8 +15,8 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.conformance.transcript import Transcript
     from partstream.devtools.conformance.scripts import Block, ScriptedAnswer
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["DEFAULT_PROMPT", "Exercise", "Relation", "exercise_of"]
 

@@ -17,7 +17,7 @@ from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import BrokenPromise, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
-from partstream.conformance.transcript import Transcript, TranscriptEventKind
+from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.lm.contract import RULES
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from partstream.conformance.exercises import Exercise
     from partstream.conformance.opening import Tested
-    from partstream.conformance.transcript import Answer
+    from partstream.devtools.conformance.transcript import Answer
 
 __all__ = ["GENERATED", "JUDGED", "Exercised", "judged_promises", "perform"]
 

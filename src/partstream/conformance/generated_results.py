@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.conformance.opening import Tested
-    from partstream.conformance.transcript import Transcript
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["GENERATED_CHECKS", "GeneratedResults", "facts_of_failure", "replayed", "searched"]
 

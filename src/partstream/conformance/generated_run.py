@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_results import GeneratedResults
     from partstream.conformance.opening import Tested
-    from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["Opening", "replay", "search", "with_minimal_failures"]
 

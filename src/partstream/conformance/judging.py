@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.transcript import TranscriptEventKind
 from partstream.devtools.conformance.scripts import Call, Echo, Say, Think
+from partstream.devtools.conformance.transcript import TranscriptEventKind
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.conformance.transcript import Answer, Transcript
     from partstream.devtools.conformance.scripts import Block, Script, ScriptedAnswer
+    from partstream.devtools.conformance.transcript import Answer, Transcript
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule, Violation
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.text import visible
 from partstream.conformance.tally import tally_of
-from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.transcript import event_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,8 +22,8 @@ from partstream.conformance.secrets import secrets_of
 from partstream.conformance.selection import check_ids
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.target import UnusableTargetError
-from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.transcript import event_lines
 
 if TYPE_CHECKING:
     from partstream.conformance.report import Report

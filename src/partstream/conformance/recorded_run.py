@@ -16,11 +16,11 @@ from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
 from partstream.conformance.judging import BrokenPromise
-from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.conformance.scripts import Move
+from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level

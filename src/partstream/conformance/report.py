@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.capabilities import Capabilities
     from partstream.conformance.targets.target import TargetDescription
-    from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["REPORT_VERSION", "Report", "ReportCode"]
 

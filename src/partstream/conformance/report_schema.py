@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from partstream.conformance.report import REPORT_VERSION
-from partstream.conformance.transcript import TRANSCRIPT_VERSION
 from partstream.conformance.verdicts import Blame, Verdict
+from partstream.devtools.conformance.transcript import TRANSCRIPT_VERSION
 from partstream.lm.contract import Level
 
 __all__ = ["report_json_schema"]

@@ -23,8 +23,8 @@ from partstream.conformance.scenarios import Probe, Scenario, any_script
 from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.targets.target import UnusableTargetError
-from partstream.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.conformance.judging import BrokenPromise
     from partstream.conformance.opening import Tested
-    from partstream.conformance.transcript import Transcript
+    from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["ScenarioResults"]
 

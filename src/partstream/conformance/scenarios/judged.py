@@ -11,7 +11,7 @@ from partstream.lm.parts import ThinkingPart
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.conformance.transcript import Answer
+    from partstream.devtools.conformance.transcript import Answer
 
 __all__ = [
     "CALLS",

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from partstream.conformance.capabilities import Capability
     from partstream.conformance.driving import Request
     from partstream.conformance.judging import BrokenPromise
-    from partstream.conformance.transcript import Answer
     from partstream.devtools.conformance.scripts import Move, Script
+    from partstream.devtools.conformance.transcript import Answer
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["ANY_WAY", "PLAYED", "SANDWICH_ONLY", "Probe", "ProbeFunction", "Scenario"]

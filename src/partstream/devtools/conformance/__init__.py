@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from partstream.conformance.secrets import secrets_of
     from partstream.conformance.targets.parser import ParserTarget
     from partstream.conformance.targets.target import Target, UnusableTargetError
-    from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
+    from partstream.devtools.conformance.transcript import Transcript
 
 
 __all__ = [
@@ -112,7 +112,7 @@ _MODULES: Final = {
     "ScriptedAnswer": "partstream.devtools.conformance.scripts",
     "StaleEntry": "partstream.conformance.baseline",
     "Target": "partstream.conformance.targets.target",
-    "Transcript": "partstream.conformance.transcript",
+    "Transcript": "partstream.devtools.conformance.transcript",
     "UnusableTargetError": "partstream.conformance.targets.target",
     "Verdict": "partstream.conformance.verdicts",
     "Provocation": "partstream.conformance.capabilities",

@@ -6,21 +6,83 @@ moves that led to it, so that :mod:`partstream.conformance.driving` can repeat i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.part_json import message_json, part_json
-from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.codec.json_codec import find_non_json, shorten
+from partstream.codec.text import visible
+from partstream.lm import parts as parts_json
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from partstream.devtools.conformance.scripts import Move, Script
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
 
-__all__ = ["TRANSCRIPT_VERSION", "Answer", "Recorded", "Transcript", "TranscriptEventKind", "UpstreamReply"]
+
+# ---- part json ----
+# Parts and messages as JSON values for a report; a part that breaks the contract is shown as what it is.
+
+_MOST_BYTES: Final = 64
+
+
+def part_json(part: object) -> dict[str, Any]:
+    """A part in the form of :mod:`partstream.lm.parts`; of long data, the beginning, and the number of its bytes."""
+    match part:
+        case DataPart(data=bytes()) if len(part.data) > _MOST_BYTES:
+            said = parts_json.part_json(DataPart(part.data[:_MOST_BYTES], part.mime_type or "?"))
+            return {**_safe_fields(said), "mime_type": _safe(part.mime_type), "bytes": len(part.data)}
+        case ToolResultPart():
+            content = [part_json(one) for one in part.content]
+            return {"type": "tool_result", "call_id": part.call_id, "content": content, "is_error": part.is_error}
+        case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
+            return _safe_fields(parts_json.part_json(part))
+    return {"type": type(part).__name__, "shown": shorten(part)}
+
+
+def _safe_fields(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: _safe(value) for name, value in said.items()}
+
+
+def message_json(message: ChatMessage) -> dict[str, Any]:
+    """A message as JSON values."""
+    return {"role": message.role.name.lower(), "content": [part_json(part) for part in message.content]}
+
+
+def shown_part(part: object) -> str:
+    """A part in one line for a person."""
+    match part:
+        case TextPart():
+            return f"text {shorten(part.value)}"
+        case ThinkingPart():
+            return f"thinking {shorten(part.value)}"
+        case ToolCallPart():
+            return f"call {shorten(part.call_id)} {part.name} {shorten(part.input)}"
+        case DataPart():
+            return f"data {shorten(part.mime_type)} {shorten(part.data)}"
+    return f"{type(part).__name__} {shorten(part)}"
+
+
+def _safe(value: object) -> Any:
+    """The value, if a JSON document can hold it."""
+    if isinstance(value, str):
+        return value if _is_utf8(value) else value.encode(errors="backslashreplace").decode()
+    return shorten(value) if find_non_json(value, "value") is not None else value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# ---- transcript ----
 
 TRANSCRIPT_VERSION: Final = "2"
 """Increases with every change that a reader of a kept transcript would misunderstand."""
@@ -240,3 +302,82 @@ def _finish_json(finish: Finish) -> Mapping[str, Any]:
     if finish.error is not None:
         said["error"] = {"type": type(finish.error).__name__, "message": str(finish.error)}
     return said
+
+
+# ---- transcript lines ----
+# A transcript as lines of text, from its JSON: what was asked, and every part with its time.
+
+_MOST_CHARACTERS: Final = 300
+_MOST_EVENTS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """One line.
+
+    Attributes:
+        text: The line.
+        is_here: Whether the promise broke here.
+    """
+
+    text: str
+    is_here: bool = False
+
+
+def event_lines(transcript: Mapping[str, Any], answer: int | None = None, index: int | None = None) -> list[EventLine]:
+    """The lines of a transcript, each part with its number and its time since the request.
+
+    Args:
+        transcript: The JSON of a transcript.
+        answer: The number of the answer that broke a promise, from 0; None to mark none.
+        index: The number of the part in it, from 0.
+    """
+    lines = [EventLine(f"moves: {visible(', '.join(map(str, transcript.get('moves', ()))))}")]
+    answers = transcript.get("answers", ())
+    for number, one in enumerate(answers):
+        if len(answers) > 1:
+            lines.append(EventLine(f"answer {number + 1}"))
+        shown = [*_events(one.get("events", ()), index if number == (answer or 0) else None)]
+        lines += shown[:_MOST_EVENTS]
+        if len(shown) > _MOST_EVENTS:
+            lines.append(EventLine(f"and {len(shown) - _MOST_EVENTS} more"))
+    return lines
+
+
+def _events(events: Any, index: int | None) -> Iterator[EventLine]:
+    number = 0
+    for event in events:
+        at = f"+{float(event.get('at', 0)):7.1f} ms"
+        if "part" in event:
+            yield EventLine(f"{at}  part {number}  {_part(event['part'])}", number == index)
+            number += 1
+        else:
+            yield EventLine(f"{at}  {_other(event)}")
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    """A part in a line; reports of versions before 0.12 spell two fields and a type otherwise."""
+    match part.get("type"):
+        case "text" | "thinking" as kind:
+            return _cut(f"{kind} {json.dumps(part.get('value'), ensure_ascii=False)}")
+        case "tool_call" | "toolCall":
+            said = json.dumps(part.get("input"), ensure_ascii=False)
+            return _cut(f"call {part.get('call_id', part.get('callId'))} {part.get('name')} {said}")
+        case "data":
+            return _cut(f"data {part.get('mime_type', part.get('mimeType'))} {json.dumps(part.get('data'))}")
+    return _cut(json.dumps(part, ensure_ascii=False))
+
+
+def _other(event: Mapping[str, Any]) -> str:
+    if "finish" in event:
+        return _cut(f"finish {json.dumps(event['finish'], ensure_ascii=False)}")
+    if "log" in event:
+        return _cut(f"log {event['log']}")
+    error = event.get("error")
+    said = f" {error.get('type')}: {error.get('message')}" if isinstance(error, dict) else ""
+    return _cut(f"{event.get('kind')}{said}")
+
+
+def _cut(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= _MOST_CHARACTERS else f"{shown[:_MOST_CHARACTERS]}…"
