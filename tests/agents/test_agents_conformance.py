@@ -17,9 +17,9 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.conformance.driving import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.driving import TimeLimits
 from partstream.lm.outputs import Finish, Outcome
 
 

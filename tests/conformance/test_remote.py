@@ -7,7 +7,7 @@ import pytest
 
 from partstream.conformance.targets.remote import PipedProvider
 from partstream.conformance.targets.stdio import words_of
-from partstream.conformance.targets.target import UnusableTargetError
+from partstream.devtools.conformance.driving import UnusableTargetError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart

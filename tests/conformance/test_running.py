@@ -21,8 +21,8 @@ from partstream import (
 from partstream.conformance.reference import ReferenceProvider
 from partstream.conformance.report import Report
 from partstream.conformance.running import run
-from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.verdicts import Blame, Verdict
+from partstream.devtools.conformance.driving import UnusableTargetError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -33,8 +33,6 @@ from partstream.cli.console import make_console
 from partstream.cli.options import check_variable
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
-from partstream.conformance.capabilities import Capabilities
-from partstream.conformance.driving import TimeLimits
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
@@ -46,12 +44,13 @@ from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.selection import all_rows, selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
+from partstream.devtools.conformance.driving import Capabilities, TimeLimits
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor
     from partstream.conformance.report import Report
-    from partstream.conformance.targets.target import Target
+    from partstream.devtools.conformance.driving import Target
 
 __all__ = ["command"]
 

@@ -7,10 +7,9 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
-from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.parser_limits import not_of_parsers
-from partstream.conformance.targets.target import RequestLimitError
+from partstream.devtools.conformance.driving import Capability, Provocation, RequestLimitError
 from partstream.devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Ending
 from partstream.devtools.conformance.transcript import TranscriptEventKind
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
@@ -21,8 +20,8 @@ from partstream.runtime.progress import placed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.conformance.capabilities import Capabilities
     from partstream.conformance.judging import AnswerJudgement
+    from partstream.devtools.conformance.driving import Capabilities
     from partstream.devtools.conformance.scripts import ScriptedAnswer
     from partstream.devtools.conformance.transcript import Transcript
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.checks import Case, NotJudged, check
-from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import BrokenPromise, judge_transcript
 from partstream.conformance.scenarios.judged import TOOLS
+from partstream.devtools.conformance.driving import Request, drive, upstream_replies
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.lm.contract import RULES
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart

@@ -191,7 +191,7 @@ def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> It
         from partstream.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise CallerError(_NEEDED) from error
-    from partstream.conformance.capabilities import Provocation  # noqa: PLC0415
+    from partstream.devtools.conformance.driving import Provocation  # noqa: PLC0415
 
     if tested.way is Provocation.PARSER:
         raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from partstream.conformance.capabilities import Capabilities
-    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_results import GeneratedResults
     from partstream.conformance.opening import Tested
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.driving import Capabilities, TimeLimits
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["Opening", "replay", "search", "with_minimal_failures"]

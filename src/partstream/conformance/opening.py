@@ -7,14 +7,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.capabilities import Capabilities, Capability, Provocation, declared_by
-from partstream.conformance.driving import TimeLimits
 from partstream.conformance.parsing import is_parser
 from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
-from partstream.conformance.targets.target import UnusableTargetError
+from partstream.devtools.conformance.driving import (
+    Capabilities,
+    Capability,
+    Provocation,
+    TimeLimits,
+    UnusableTargetError,
+    declared_by,
+)
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.runtime.progress import placed
@@ -22,7 +27,7 @@ from partstream.runtime.progress import placed
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from partstream.conformance.targets.target import Session, Target
+    from partstream.devtools.conformance.driving import Session, Target
 
 __all__ = ["Tested", "open_target", "target_of"]
 

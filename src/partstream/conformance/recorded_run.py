@@ -11,7 +11,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
@@ -19,6 +18,7 @@ from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
+from partstream.devtools.conformance.driving import Request, drive, upstream_replies
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.devtools.recorded_stream import RecordingError

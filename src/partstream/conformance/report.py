@@ -14,9 +14,8 @@ from partstream.conformance.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conformance.capabilities import Capabilities
-    from partstream.conformance.targets.target import TargetDescription
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.driving import Capabilities, TargetDescription
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["REPORT_VERSION", "Report", "ReportCode"]

@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.capabilities import Capability, Provocation
 from partstream.conformance.checks import NotJudged
-from partstream.conformance.driving import drive, upstream_replies
 from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.parser_limits import unfit_for_parsers
 from partstream.conformance.report import Report
@@ -22,16 +20,21 @@ from partstream.conformance.scenario_results import ScenarioResults
 from partstream.conformance.scenarios import Probe, Scenario, any_script
 from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
-from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+from partstream.devtools.conformance.driving import (
+    Capability,
+    Provocation,
+    UnusableTargetError,
+    drive,
+    upstream_replies,
+)
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from partstream.conformance.capabilities import Capabilities
-    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.opening import Tested
+    from partstream.devtools.conformance.driving import Capabilities, TimeLimits
 
 __all__ = ["run", "run_scenario"]
 

@@ -11,10 +11,10 @@ from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
 from partstream.agents import RunStates, as_model
-from partstream.conformance.driving import TimeLimits
 from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.driving import TimeLimits
 
 set_tracing_disabled(True)
 

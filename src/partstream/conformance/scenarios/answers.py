@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.conformance.capabilities import Capability
-from partstream.conformance.driving import Request
 from partstream.conformance.scenarios.judged import (
     CALLS,
     DATA,
@@ -22,6 +20,7 @@ from partstream.conformance.scenarios.judged import (
     said,
 )
 from partstream.conformance.scenarios.scenario import PLAYED, Scenario
+from partstream.devtools.conformance.driving import Capability, Request
 from partstream.devtools.conformance.scripts import PIXEL, Echo, Ending, Say, Think, read_moves
 
 __all__ = ["ANSWERS"]

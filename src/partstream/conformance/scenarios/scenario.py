@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.conformance.capabilities import Provocation
+from partstream.devtools.conformance.driving import Provocation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from partstream.conformance.capabilities import Capability
-    from partstream.conformance.driving import Request
     from partstream.conformance.judging import BrokenPromise
+    from partstream.devtools.conformance.driving import Capability, Request
     from partstream.devtools.conformance.scripts import Move, Script
     from partstream.devtools.conformance.transcript import Answer
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider

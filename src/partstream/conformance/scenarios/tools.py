@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from partstream.conformance.capabilities import Capability
-from partstream.conformance.driving import Request
 from partstream.conformance.scenarios.judged import (
     CALLS,
     LIMA,
@@ -20,6 +18,7 @@ from partstream.conformance.scenarios.judged import (
     said,
 )
 from partstream.conformance.scenarios.scenario import PLAYED, Scenario
+from partstream.devtools.conformance.driving import Capability, Request
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, ToolCallPart, ToolResultPart

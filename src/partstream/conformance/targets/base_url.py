@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.conformance.capabilities import Capabilities, Provocation
-from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
+from partstream.devtools.conformance.driving import (
+    Capabilities,
+    Provocation,
+    RequestLimitError,
+    TargetDescription,
+    UnusableTargetError,
+)
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO
 from partstream.settings.kinds import ConfigurationError

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.parser_provider import ParserProvider
 from partstream.conformance.parsing import Parser, Takes, takes_of
 from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
-from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
+from partstream.devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.progress import fault_of

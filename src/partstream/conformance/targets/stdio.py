@@ -14,9 +14,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.capabilities import Capabilities, Provocation
 from partstream.conformance.targets.remote import PipedProvider, RemoteFailedError
-from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
+from partstream.devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.methods import PROTOCOL_VERSION
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     )
     from partstream.conformance.badge import badge_json, badge_svg
     from partstream.conformance.baseline import Baseline, BaselineError, StaleEntry, baseline_text, read_baseline
-    from partstream.conformance.capabilities import Capabilities, Provocation
-    from partstream.conformance.driving import TimeLimits
     from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
     from partstream.conformance.fuzzing import FuzzSettings
@@ -39,8 +37,14 @@ if TYPE_CHECKING:
     from partstream.conformance.running import run
     from partstream.conformance.secrets import secrets_of
     from partstream.conformance.targets.parser import ParserTarget
-    from partstream.conformance.targets.target import Target, UnusableTargetError
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+    from partstream.devtools.conformance.driving import (
+        Capabilities,
+        Provocation,
+        Target,
+        TimeLimits,
+        UnusableTargetError,
+    )
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream.devtools.conformance.transcript import Transcript
 
@@ -97,12 +101,12 @@ _MODULES: Final = {
     "BaselineError": "partstream.conformance.baseline",
     "Blame": "partstream.conformance.verdicts",
     "BrokenContractError": "partstream.conformance.assertions",
-    "Capabilities": "partstream.conformance.capabilities",
+    "Capabilities": "partstream.devtools.conformance.driving",
     "CheckResult": "partstream.conformance.verdicts",
     "Exercise": "partstream.conformance.exercises",
     "FailureFileError": "partstream.conformance.kept_failures",
     "FuzzSettings": "partstream.conformance.fuzzing",
-    "TimeLimits": "partstream.conformance.driving",
+    "TimeLimits": "partstream.devtools.conformance.driving",
     "Opening": "partstream.conformance.generated_run",
     "ParserTarget": "partstream.conformance.targets.parser",
     "Relation": "partstream.conformance.exercises",
@@ -111,11 +115,11 @@ _MODULES: Final = {
     "Script": "partstream.devtools.conformance.scripts",
     "ScriptedAnswer": "partstream.devtools.conformance.scripts",
     "StaleEntry": "partstream.conformance.baseline",
-    "Target": "partstream.conformance.targets.target",
+    "Target": "partstream.devtools.conformance.driving",
     "Transcript": "partstream.devtools.conformance.transcript",
-    "UnusableTargetError": "partstream.conformance.targets.target",
+    "UnusableTargetError": "partstream.devtools.conformance.driving",
     "Verdict": "partstream.conformance.verdicts",
-    "Provocation": "partstream.conformance.capabilities",
+    "Provocation": "partstream.devtools.conformance.driving",
     "assert_contract": "partstream.conformance.assertions",
     "badge_json": "partstream.conformance.badge",
     "badge_svg": "partstream.conformance.badge",

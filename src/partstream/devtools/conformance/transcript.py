@@ -1,7 +1,7 @@
 """Transcripts: everything that happened in one conversation with a target, recorded and not judged.
 
 A transcript knows no rule: :mod:`partstream.conformance.judging` judges it, now or later. It holds the script and the
-moves that led to it, so that :mod:`partstream.conformance.driving` can repeat it.
+moves that led to it, so that :mod:`partstream.devtools.conformance.driving` can repeat it.
 """
 
 from __future__ import annotations

@@ -5,28 +5,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream.devtools.conformance.scripts import result_of
 from partstream.devtools.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
+from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
 
-    from partstream.devtools.conformance.scripts import Move
+    from partstream.devtools.conformance.scripts import Move, Script
     from partstream.devtools.testing.upstream import ReplayUpstream
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["Request", "TimeLimits", "drive", "upstream_replies"]
+
+# ---- driving ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,3 +370,214 @@ def _logged(recorder: _Recorder) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+
+
+# ---- target ----
+# The interface of a target, and what one is while it is tested; knows no kind of target.
+
+
+class UnusableTargetError(CallerError):
+    """The target cannot be tested at all: it does not start, lists no model, or is not what it was said to be.
+
+    Attributes:
+        target: The target, as it was named.
+        reason: Why, as a sentence.
+    """
+
+    def __init__(self, target: str, reason: str) -> None:
+        super().__init__(f"{target}: {reason}")
+        self.target = target
+        self.reason = reason
+
+
+class RequestLimitError(LanguageModelError):
+    """The run has asked for as many answers as it may.
+
+    Attributes:
+        limit: How many.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the run may ask this server for {limit} answers and no more")
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDescription:
+    """What a report says of a target; holds no secret.
+
+    Attributes:
+        name: The target as it was named, such as `my_provider.py`.
+        kind: `provider`, `stdio`, `base URL` ...
+        version: The version of its program or package, or None.
+        protocol: The name of the protocol that it is tested over, or None where nobody has named one.
+    """
+
+    name: str
+    kind: str
+    version: str | None = None
+    protocol: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as JSON values."""
+        return {"name": self.name, "kind": self.kind, "version": self.version, "protocol": self.protocol}
+
+
+class Session(Protocol):
+    """A target that runs.
+
+    Attributes:
+        upstream: The scripted model server behind it, or None.
+        declared: What the target itself says that it can do, beside the information about its models.
+        note: A sentence for the head of the report, such as how many requests are sent; empty for none.
+    """
+
+    @property
+    def upstream(self) -> ReplayUpstream | None:
+        """The attribute `upstream`."""
+        ...
+
+    @property
+    def declared(self) -> Capabilities:
+        """The attribute `declared`."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """The attribute `note`."""
+        ...
+
+    def provider(self, script: Script | None) -> LanguageModelChatProvider:
+        """The provider to ask, whose model plays a script where the target takes one."""
+        ...
+
+
+class Target(Protocol):
+    """Something that can be tested.
+
+    Attributes:
+        description: What a report says of it.
+        ways: How it is made to do what a scenario needs.
+    """
+
+    @property
+    def description(self) -> TargetDescription:
+        """The attribute `description`."""
+        ...
+
+    @property
+    def ways(self) -> frozenset[Provocation]:
+        """The attribute `ways`."""
+        ...
+
+    def open(self) -> AbstractAsyncContextManager[Session]:
+        """Runs the target for the duration of a block.
+
+        Raises:
+            UnusableTargetError: It cannot be started.
+        """
+        ...
+
+
+# ---- capabilities ----
+# Capabilities: what a target says that it can do, before anything is asked of it.
+
+
+class Capability(StrEnum):
+    """An ability that a target declares, or does not have."""
+
+    TOOLS = "tool_calling"
+    IMAGES = "image_input"
+    PARALLEL_CALLS = "parallel_tool_calls"
+    THINKING = "thinking"
+    USAGE = "usage"
+    NAMESPACE = "call_id_namespace"
+
+
+class Provocation(StrEnum):
+    """How a target is made to do what a scenario needs."""
+
+    SANDWICH = "sandwich"
+    """The kit is the model server behind it."""
+    SCRIPTED = "scripted"
+    """It takes the kit's script by a hook of its own."""
+    DIRECTED = "directed"
+    """The prompt says it."""
+    PARSER = "parser"
+    """The kit gives it the bytes of streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can do; None where nobody has said it.
+
+    Attributes:
+        tool_calling: Whether its models call tools.
+        image_input: Whether its messages may hold images.
+        parallel_tool_calls: Whether one answer may hold several calls.
+        thinking: Whether its models show their thinking.
+        usage: Whether an answer ends with the usage, as a data part.
+        call_id_namespace: The prefix of all its call ids.
+        model: The id of the model to ask; None for the first that fits.
+        prompts: What to say to provoke a scenario, by its slug, for targets that are told by the prompt alone.
+    """
+
+    tool_calling: bool | None = None
+    image_input: bool | None = None
+    parallel_tool_calls: bool | None = None
+    thinking: bool | None = None
+    usage: bool | None = None
+    call_id_namespace: str | None = None
+    model: str | None = None
+    prompts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def has(self, capability: Capability) -> bool:
+        """Whether a capability is declared."""
+        return bool(getattr(self, capability.value))
+
+    def over(self, base: Capabilities) -> Capabilities:
+        """These capabilities, and those of `base` where these say nothing."""
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        known = {name: value for name, value in said.items() if value is not None and name != "prompts"}
+        return replace(base, **known, prompts={**base.prompts, **self.prompts})
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Capabilities:
+        """Reads capabilities from a mapping of their names.
+
+        Raises:
+            CallerError: A name is unknown, or a value is of another type.
+        """
+        unknown = sorted(set(values) - {one.name for one in fields(cls)})
+        if unknown:
+            known = ", ".join(one.name for one in fields(cls))
+            raise CallerError(f"capabilities: got {', '.join(unknown)}, expected some of {known}")
+        for name, value in values.items():
+            expected = _TYPES.get(name, bool)
+            if value is not None and not isinstance(value, expected):
+                raise CallerError(f"capabilities.{name}: got {value!r}, expected {expected.__name__}")
+        return cls(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The capabilities as JSON values, without the prompts."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "prompts"}
+
+
+_TYPES: Final[Mapping[str, type]] = {"call_id_namespace": str, "model": str, "prompts": Mapping}
+
+
+def declared_by(information: LanguageModelChatInformation, ways: frozenset[Provocation]) -> Capabilities:
+    """What a model's own information says, and what follows from how the target is driven.
+
+    A target that plays the kit's script can show everything that a script can say.
+    """
+    tools = bool(information.capabilities.tool_calling)
+    plays = bool(ways & {Provocation.SANDWICH, Provocation.SCRIPTED, Provocation.PARSER})
+    return Capabilities(
+        tool_calling=tools,
+        image_input=information.capabilities.image_input,
+        parallel_tool_calls=tools if plays else None,
+        thinking=True if plays else None,
+        usage=True if Provocation.SANDWICH in ways else None,
+        model=information.id,
+    )
