@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.hints import HINTS
-from partstream.conformance.promises import KIT_PROMISES, PROMISES
 from partstream.conformance.scenarios import SCENARIOS, Scenario
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.selection import all_rows, check_ids
+from partstream.devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES
 from partstream.devtools.conformance.scripts import MOVES
 from partstream.protocols.protocol import PROTOCOLS
 

@@ -7,10 +7,10 @@ from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
-from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run
 from partstream.conformance.selection import all_rows, check_ids
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.lm.contract import RULES
 

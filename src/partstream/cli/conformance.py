@@ -36,14 +36,13 @@ from partstream.codec.text import visible
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
-from partstream.conformance.promises import PROMISES
 from partstream.conformance.report import ReportCode
-from partstream.conformance.requirement_sets import LATEST
 from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.selection import all_rows, selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
+from partstream.devtools.conformance.checks import LATEST, PROMISES
 from partstream.devtools.conformance.driving import Capabilities, TimeLimits
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 

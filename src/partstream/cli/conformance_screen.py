@@ -10,8 +10,8 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.codec.redaction import Redactor
 from partstream.codec.text import visible
-from partstream.conformance.hints import HINTS
 from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.checks import HINTS
 from partstream.devtools.conformance.driving import Provocation
 from partstream.devtools.conformance.transcript import TranscriptEventKind, shown_part
 from partstream.runtime.progress import fault_of

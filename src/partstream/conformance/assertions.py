@@ -15,8 +15,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.text import visible
-from partstream.conformance.hints import HINTS
-from partstream.conformance.judging import BrokenPromise, judge_answer
+from partstream.devtools.conformance.checks import HINTS, BrokenPromise, judge_answer
 from partstream.devtools.conformance.driving import Request, TimeLimits, drive
 from partstream.devtools.conformance.scripts import read_moves
 from partstream.devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.exercises import Relation
-from partstream.conformance.hints import HINTS
-from partstream.conformance.promises import PROMISES, Promise
+from partstream.devtools.conformance.checks import HINTS, PROMISES, Promise
 from partstream.lm.contract import Hint, Level
 
 if TYPE_CHECKING:

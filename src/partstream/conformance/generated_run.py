@@ -17,7 +17,7 @@ from partstream.conformance.generated_results import facts_of_failure, replayed,
 from partstream.conformance.kept_failures import write_failure
 from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
-from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
+from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream._version import __version__
 from partstream.conformance.exercises import Exercise
 from partstream.conformance.generated_promises import promise_of
-from partstream.conformance.requirement_sets import CONTRACT_VERSION
+from partstream.devtools.conformance.checks import CONTRACT_VERSION
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.parsing import is_parser
-from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
+from partstream.devtools.conformance.checks import LATEST, load
 from partstream.devtools.conformance.driving import (
     Capabilities,
     Capability,

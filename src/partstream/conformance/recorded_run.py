@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
-from partstream.conformance.judging import BrokenPromise
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
+from partstream.devtools.conformance.checks import BrokenPromise
 from partstream.devtools.conformance.driving import Request, drive, upstream_replies
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from partstream.conformance.generated_run import Opening
     from partstream.conformance.opening import Tested
-    from partstream.conformance.promises import Promise
     from partstream.conformance.report import Report
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.conformance.checks import Promise
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool

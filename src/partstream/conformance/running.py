@@ -11,16 +11,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.checks import NotJudged
 from partstream.conformance.opening import open_target, target_of
-from partstream.conformance.parser_limits import unfit_for_parsers
 from partstream.conformance.report import Report
-from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
 from partstream.conformance.scenario_results import ScenarioResults
 from partstream.conformance.scenarios import Probe, Scenario, any_script
 from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST, NotJudged, unfit_for_parsers
 from partstream.devtools.conformance.driving import (
     Capability,
     Provocation,

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.checks import Case, NotJudged, check
-from partstream.conformance.hints import HINTS
-from partstream.conformance.judging import judge_transcript
-from partstream.conformance.promises import PROMISES
 from partstream.conformance.selection import check_ids
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+from partstream.devtools.conformance.checks import HINTS, PROMISES, Case, NotJudged, check, judge_transcript
 from partstream.devtools.conformance.driving import Provocation
 from partstream.lm.contract import RULES, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conformance.judging import BrokenPromise
     from partstream.conformance.opening import Tested
+    from partstream.devtools.conformance.checks import BrokenPromise
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["ScenarioResults"]

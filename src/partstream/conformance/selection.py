@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from partstream.conformance.promises import PROMISES
 from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
+from partstream.devtools.conformance.checks import PROMISES
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

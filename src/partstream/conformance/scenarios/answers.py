@@ -19,7 +19,7 @@ from partstream.conformance.scenarios.judged import (
     has_thinking,
     said,
 )
-from partstream.conformance.scenarios.scenario import PLAYED, Scenario
+from partstream.devtools.conformance.checks import PLAYED, Scenario
 from partstream.devtools.conformance.driving import Capability, Request
 from partstream.devtools.conformance.scripts import PIXEL, Echo, Ending, Say, Think, read_moves
 

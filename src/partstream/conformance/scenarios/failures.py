@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.conformance.scenarios.judged import CANCELLED, FAILED, STREAM, TOOLS, has_parts, has_text, said
-from partstream.conformance.scenarios.scenario import PLAYED, SANDWICH_ONLY, Scenario
+from partstream.devtools.conformance.checks import PLAYED, SANDWICH_ONLY, Scenario
 from partstream.devtools.conformance.driving import Capability, Request
 from partstream.devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, read_moves
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.judging import BrokenPromise
+from partstream.devtools.conformance.checks import BrokenPromise
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.conformance.scenarios.answers import ANSWERS
 from partstream.conformance.scenarios.failures import FAILURES
 from partstream.conformance.scenarios.probes import count_tokens, list_models
-from partstream.conformance.scenarios.scenario import Probe, Scenario
 from partstream.conformance.scenarios.tools import TOOL_SCENARIOS
+from partstream.devtools.conformance.checks import Probe, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

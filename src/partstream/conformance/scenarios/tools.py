@@ -17,7 +17,7 @@ from partstream.conformance.scenarios.judged import (
     has_text,
     said,
 )
-from partstream.conformance.scenarios.scenario import PLAYED, Scenario
+from partstream.devtools.conformance.checks import PLAYED, Scenario
 from partstream.devtools.conformance.driving import Capability, Request
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.lm.messages import ChatMessage, Tool
