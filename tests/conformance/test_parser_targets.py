@@ -9,7 +9,6 @@ from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
 from partstream.cli.conformance import command
-from partstream.conformance.parsing import Takes, is_parser, takes_of
 from partstream.conformance.running import run
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.conformance.selection import all_rows, check_ids
@@ -17,6 +16,7 @@ from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.verdicts import Verdict
 from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
+from partstream.devtools.conformance.parsing import Takes, is_parser, takes_of
 from partstream.errors import CallerError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

@@ -7,14 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.conformance.answer_streams import answer_stream, form_of, framed
-from partstream.conformance.parser_provider import ParserProvider
-from partstream.conformance.parsing import Takes
-from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.judged import LIMA, OSLO
 from partstream.conformance.scenarios.stream_shapes import STREAM_SHAPES, ShapeOutcome
-from partstream.conformance.told import ASPECTS, differences, judged, told_of
 from partstream.devtools.conformance.checks import BrokenPromise, NotJudged, Probe
+from partstream.devtools.conformance.parsing import (
+    ASPECTS,
+    ParserProvider,
+    Takes,
+    answer_stream,
+    differences,
+    form_of,
+    framed,
+    judged,
+    recorded_streams,
+    told_of,
+)
 from partstream.devtools.conformance.scripts import USAGE, Say, ScriptedAnswer, Think
 from partstream.protocols.protocol import PROTOCOLS
 
@@ -22,10 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.conformance.parsing import Parser
     from partstream.conformance.scenarios.stream_shapes import StreamShape
-    from partstream.conformance.told import ParserReport
     from partstream.devtools.conformance.checks import ProbeFunction
+    from partstream.devtools.conformance.parsing import Parser, ParserReport
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.parser_provider import ParserProvider
-from partstream.conformance.parsing import Parser, Takes, takes_of
-from partstream.conformance.recorded_streams import recorded_streams
 from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
+from partstream.devtools.conformance.parsing import Parser, ParserProvider, Takes, recorded_streams, takes_of
 from partstream.errors import CallerError
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.progress import fault_of
@@ -54,7 +52,7 @@ class ParserTarget:
             by all bytes at once where they say nothing.
         name: What a report calls it.
         recordings: A folder of recorded streams to judge it by, see
-            :mod:`partstream.conformance.recorded_streams`; None for none.
+            :mod:`partstream.devtools.conformance.parsing`; None for none.
 
     Attributes:
         scenarios: The scenarios that only a parser has.

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.parsing import is_parser
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
+from partstream.devtools.conformance.parsing import is_parser
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
