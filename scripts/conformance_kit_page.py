@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.scenarios import SCENARIOS, Scenario
-from partstream.conformance.scenarios.parser_streams import parser_scenarios
-from partstream.conformance.selection import all_rows, check_ids
-from partstream.devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES
+from partstream.devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES, Scenario
+from partstream.devtools.conformance.scenarios import SCENARIOS, all_rows, check_ids, parser_scenarios
 from partstream.devtools.conformance.scripts import MOVES
 from partstream.protocols.protocol import PROTOCOLS
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
-from partstream.conformance.scenarios.judged import TOOLS
 from partstream.devtools.conformance.checks import BrokenPromise, Case, NotJudged, check, judge_transcript
 from partstream.devtools.conformance.driving import Request, drive, upstream_replies
+from partstream.devtools.conformance.scenarios import TOOLS
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.lm.contract import RULES
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.generated_results import GENERATED_CHECKS
-from partstream.conformance.selection import all_rows, check_ids
+from partstream.devtools.conformance.scenarios import all_rows, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from partstream.conformance.exercises import Exercise, Relation
-from partstream.conformance.scenarios.judged import TOOLS
+from partstream.devtools.conformance.scenarios import TOOLS
 from partstream.devtools.conformance.scripts import (
     RESULT_KINDS,
     Call,

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.devtools.conformance.checks import LATEST, load
@@ -20,6 +19,7 @@ from partstream.devtools.conformance.driving import (
     declared_by,
 )
 from partstream.devtools.conformance.parsing import is_parser
+from partstream.devtools.conformance.scenarios import any_script
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.runtime.progress import placed

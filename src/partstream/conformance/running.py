@@ -14,11 +14,16 @@ from partstream._version import __version__
 from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
 from partstream.conformance.scenario_results import ScenarioResults
-from partstream.conformance.scenarios import Probe, Scenario, any_script
-from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
-from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST, NotJudged, unfit_for_parsers
+from partstream.devtools.conformance.checks import (
+    CONTRACT_VERSION,
+    LATEST,
+    NotJudged,
+    Probe,
+    Scenario,
+    unfit_for_parsers,
+)
 from partstream.devtools.conformance.driving import (
     Capability,
     Provocation,
@@ -26,6 +31,7 @@ from partstream.devtools.conformance.driving import (
     drive,
     upstream_replies,
 )
+from partstream.devtools.conformance.scenarios import any_script, rows_of, selected
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Shapes of streams: what real servers send that the protocol's own document does not lead one to expect.
 
 A shape is a short answer in such a form, and what a right reader makes of it. The scenarios of parsers
-(:mod:`partstream.conformance.scenarios.parser_streams`) have the parser under test read the shapes of its protocol.
+(:mod:`partstream.devtools.conformance.scenarios`) have the parser under test read the shapes of its protocol.
 :data:`STREAM_SHAPES` at the end has one table for each protocol of which servers with such forms are known. For a
 protocol without a table, a parser is tested with all other scenarios.
 

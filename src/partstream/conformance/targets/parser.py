@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
 from partstream.devtools.conformance.parsing import Parser, ParserProvider, Takes, recorded_streams, takes_of
+from partstream.devtools.conformance.scenarios import parser_scenarios
 from partstream.errors import CallerError
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.progress import fault_of
@@ -18,7 +18,7 @@ from partstream.runtime.provider_files import SourceLoader
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from partstream.conformance.scenarios import Probe
+    from partstream.devtools.conformance.checks import Probe
     from partstream.devtools.conformance.scripts import Script
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
