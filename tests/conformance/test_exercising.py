@@ -5,8 +5,8 @@ from scripted_targets import CallsTwice, Plays, ReadsPiecesAlone, Remembers, ask
 
 from partstream.conformance.exercises import Exercise, Relation
 from partstream.conformance.exercising import JUDGED, perform
-from partstream.conformance.opening import open_target, target_of
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream.devtools.conformance.targets import open_target, target_of
 
 TALK = Script(
     (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.conformance.targets.parser import ParserTarget, parser_from
 from partstream.devtools.conformance.parsing import Takes
+from partstream.devtools.conformance.targets import ParserTarget, parser_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,9 +19,9 @@ from partstream.runtime.progress import fault_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.conformance.opening import Tested
     from partstream.conformance.report import Report
     from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["ReportScreen"]

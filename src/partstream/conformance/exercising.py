@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.conformance.exercises import Exercise
-    from partstream.conformance.opening import Tested
+    from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Answer
 
 __all__ = ["GENERATED", "JUDGED", "Exercised", "judged_promises", "perform"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.conformance.exercises import Exercise
-    from partstream.conformance.opening import Tested
     from partstream.devtools.conformance.checks import BrokenPromise
+    from partstream.devtools.conformance.targets import Tested
 
 __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from partstream.conformance.opening import Tested
+    from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["GENERATED_CHECKS", "GeneratedResults", "facts_of_failure", "replayed", "searched"]

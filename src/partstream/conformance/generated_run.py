@@ -15,9 +15,9 @@ from partstream.conformance.exercising import JUDGED, perform
 from partstream.conformance.fuzzing import minimal_failure
 from partstream.conformance.generated_results import facts_of_failure, replayed, searched
 from partstream.conformance.kept_failures import write_failure
-from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
 from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST
+from partstream.devtools.conformance.targets import open_target, target_of
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_results import GeneratedResults
-    from partstream.conformance.opening import Tested
     from partstream.conformance.verdicts import CheckResult
     from partstream.devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["Opening", "replay", "search", "with_minimal_failures"]

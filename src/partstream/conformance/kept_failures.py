@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.codec.redaction import Redactor
     from partstream.conformance.fuzzing import Failure
-    from partstream.conformance.opening import Tested
+    from partstream.devtools.conformance.targets import Tested
 
 __all__ = ["FOLDER", "FailureFileError", "failure_json", "failure_path", "read_failure", "write_failure"]
 

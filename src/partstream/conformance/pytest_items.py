@@ -13,14 +13,13 @@ import pytest
 from partstream.codec.redaction import Redactor
 from partstream.conformance.baseline import Baseline, read_baseline
 from partstream.conformance.finishing import all_checks, without_secrets
-from partstream.conformance.opening import target_of
 from partstream.conformance.running import run
 from partstream.conformance.secrets import secrets_of
-from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.verdicts import Verdict
 from partstream.devtools.conformance.checks import HINTS, load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
 from partstream.devtools.conformance.scenarios import check_ids
+from partstream.devtools.conformance.targets import BaseURLTarget, target_of
 from partstream.devtools.conformance.transcript import event_lines
 
 if TYPE_CHECKING:

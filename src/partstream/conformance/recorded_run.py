@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.conformance.generated_run import Opening
-    from partstream.conformance.opening import Tested
     from partstream.conformance.report import Report
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.conformance.checks import Promise
+    from partstream.devtools.conformance.targets import Tested
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool

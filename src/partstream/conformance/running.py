@@ -11,10 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
 from partstream.conformance.scenario_results import ScenarioResults
-from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.checks import (
     CONTRACT_VERSION,
@@ -32,13 +30,14 @@ from partstream.devtools.conformance.driving import (
     upstream_replies,
 )
 from partstream.devtools.conformance.scenarios import any_script, rows_of, selected
+from partstream.devtools.conformance.targets import ProviderTarget, open_target, target_of
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from partstream.conformance.opening import Tested
     from partstream.devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream.devtools.conformance.targets import Tested
 
 __all__ = ["run", "run_scenario"]
 

@@ -14,8 +14,8 @@ from partstream.lm.contract import RULES, Level
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conformance.opening import Tested
     from partstream.devtools.conformance.checks import BrokenPromise
+    from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 
 __all__ = ["ScenarioResults"]

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from partstream.conformance.report_schema import report_json_schema
     from partstream.conformance.running import run
     from partstream.conformance.secrets import secrets_of
-    from partstream.conformance.targets.parser import ParserTarget
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
     from partstream.devtools.conformance.driving import (
         Capabilities,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
         UnusableTargetError,
     )
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
+    from partstream.devtools.conformance.targets import ParserTarget
     from partstream.devtools.conformance.transcript import Transcript
 
 
@@ -108,7 +108,7 @@ _MODULES: Final = {
     "FuzzSettings": "partstream.conformance.fuzzing",
     "TimeLimits": "partstream.devtools.conformance.driving",
     "Opening": "partstream.conformance.generated_run",
-    "ParserTarget": "partstream.conformance.targets.parser",
+    "ParserTarget": "partstream.devtools.conformance.targets",
     "Relation": "partstream.conformance.exercises",
     "Report": "partstream.conformance.report",
     "ReportFileError": "partstream.conformance.report_files",

@@ -1,1 +1,0 @@
-"""What can be tested: every target becomes a provider that the kit asks as a host does."""
