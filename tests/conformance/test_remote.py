@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from partstream.conformance.targets.remote import PipedProvider
-from partstream.conformance.targets.stdio import words_of
 from partstream.devtools.conformance.driving import UnusableTargetError
+from partstream.devtools.conformance.stdio_target import PipedProvider, words_of
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart

@@ -38,10 +38,10 @@ from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
 from partstream.conformance.report import ReportCode
 from partstream.conformance.running import run
-from partstream.conformance.targets.stdio import StdioTarget
 from partstream.devtools.conformance.checks import LATEST, PROMISES
 from partstream.devtools.conformance.driving import Capabilities, TimeLimits
 from partstream.devtools.conformance.scenarios import SCENARIOS, all_rows, selected
+from partstream.devtools.conformance.stdio_target import StdioTarget
 from partstream.devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 
