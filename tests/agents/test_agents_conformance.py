@@ -18,8 +18,8 @@ from partstream.agents import (
     as_model,
 )
 from partstream.conformance.running import run
-from partstream.conformance.verdicts import Verdict
 from partstream.devtools.conformance.driving import TimeLimits
+from partstream.devtools.conformance.report import Verdict
 from partstream.lm.outputs import Finish, Outcome
 
 

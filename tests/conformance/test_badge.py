@@ -4,7 +4,7 @@ import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, UNJUDGED, check, parsed, report
 
 from partstream.conformance.badge import badge_json, badge_svg
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict
 
 DAY = "2026-11-22"
 

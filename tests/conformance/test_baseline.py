@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from partstream.conformance.baseline import Baseline, BaselineError, baseline_text, read_baseline
-from partstream.conformance.verdicts import CheckResult, Verdict
+from partstream.devtools.conformance.report import (
+    Baseline,
+    BaselineError,
+    CheckResult,
+    Verdict,
+    baseline_text,
+    read_baseline,
+)
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 TEXT = "text.utf-8/text"

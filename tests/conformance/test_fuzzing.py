@@ -14,7 +14,7 @@ from partstream.conformance.fuzzing import FuzzSettings, fuzz, minimal_failure
 from partstream.conformance.generated import exercises, generate
 from partstream.conformance.generated_results import GENERATED_CHECKS, replayed, searched
 from partstream.conformance.kept_failures import FailureFileError, read_failure
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 

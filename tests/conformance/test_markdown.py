@@ -6,7 +6,7 @@ import pytest
 from report_samples import EVERYTHING, KEPT, NASTY, UNJUDGED, check, report
 
 from partstream.conformance.markdown import markdown_summary
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict
 
 
 @pytest.mark.parametrize(

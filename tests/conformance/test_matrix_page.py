@@ -11,8 +11,7 @@ import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, NASTY, check, report
 
 from partstream.conformance.matrix_page import matrix_html
-from partstream.conformance.report_files import ReportFileError, read_report
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import ReportFileError, Verdict, read_report
 from partstream.devtools.conformance.transcript import event_lines
 
 

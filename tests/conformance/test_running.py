@@ -19,10 +19,9 @@ from partstream import (
     chat_model,
 )
 from partstream.conformance.reference import ReferenceProvider
-from partstream.conformance.report import Report
 from partstream.conformance.running import run
-from partstream.conformance.verdicts import Blame, Verdict
 from partstream.devtools.conformance.driving import UnusableTargetError
+from partstream.devtools.conformance.report import Blame, Report, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

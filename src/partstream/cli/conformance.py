@@ -36,10 +36,10 @@ from partstream.codec.text import visible
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
-from partstream.conformance.report import ReportCode
 from partstream.conformance.running import run
 from partstream.devtools.conformance.checks import LATEST, PROMISES
 from partstream.devtools.conformance.driving import Capabilities, TimeLimits
+from partstream.devtools.conformance.report import ReportCode
 from partstream.devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream.devtools.conformance.stdio_target import StdioTarget
 from partstream.devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget
@@ -47,8 +47,8 @@ from partstream.errors import CallerError, LanguageModelError, LanguageModelErro
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor
-    from partstream.conformance.report import Report
     from partstream.devtools.conformance.driving import Target
+    from partstream.devtools.conformance.report import Report
 
 __all__ = ["command"]
 

@@ -22,7 +22,6 @@ from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
 from partstream.conformance.badge import badge_json, badge_svg
-from partstream.conformance.baseline import baseline_text, read_baseline
 from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
 from partstream.conformance.fuzzing import FuzzSettings
 from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
@@ -31,9 +30,8 @@ from partstream.conformance.kept_failures import FOLDER
 from partstream.conformance.markdown import markdown_summary
 from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.recorded_run import replay_exchanges
-from partstream.conformance.report_files import read_report
-from partstream.conformance.secrets import secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
+from partstream.devtools.conformance.report import baseline_text, read_baseline, read_report, secrets_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import CallerError
@@ -41,7 +39,7 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from partstream.conformance.report import Report
+    from partstream.devtools.conformance.report import Report
 
 __all__ = ["finished", "generated", "matrix_of", "report_options", "secrets_of_command", "write_files"]
 

@@ -10,17 +10,16 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.codec.redaction import Redactor
 from partstream.codec.text import visible
-from partstream.conformance.verdicts import Verdict
 from partstream.devtools.conformance.checks import HINTS
 from partstream.devtools.conformance.driving import Provocation
+from partstream.devtools.conformance.report import Verdict
 from partstream.devtools.conformance.transcript import TranscriptEventKind, shown_part
 from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from partstream.conformance.report import Report
-    from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.report import CheckResult, Report
     from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from partstream.conformance.tally import tally_of
+from partstream.devtools.conformance.report import tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

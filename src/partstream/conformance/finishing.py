@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.codec.redaction import Redactor
-    from partstream.conformance.baseline import Baseline
-    from partstream.conformance.report import Report
-    from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.report import Baseline, CheckResult, Report
 
 __all__ = ["all_checks", "with_baseline", "with_generated", "without_secrets"]
 

@@ -12,8 +12,8 @@ from partstream.conformance.exercising import GENERATED, JUDGED, perform
 from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.kept_failures import read_failure, write_failure
-from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.driving import Provocation
+from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.lm.contract import Level
 
 if TYPE_CHECKING:

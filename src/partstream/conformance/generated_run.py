@@ -15,8 +15,8 @@ from partstream.conformance.exercising import JUDGED, perform
 from partstream.conformance.fuzzing import minimal_failure
 from partstream.conformance.generated_results import facts_of_failure, replayed, searched
 from partstream.conformance.kept_failures import write_failure
-from partstream.conformance.report import Report
 from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST
+from partstream.devtools.conformance.report import Report
 from partstream.devtools.conformance.targets import open_target, target_of
 from partstream.errors import CallerError
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_results import GeneratedResults
-    from partstream.conformance.verdicts import CheckResult
     from partstream.devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream.devtools.conformance.report import CheckResult
     from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 

@@ -14,8 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from partstream.conformance.tally import counts
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict, counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

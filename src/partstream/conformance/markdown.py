@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.text import visible
-from partstream.conformance.tally import counts, tally_of
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict, counts, tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,8 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.text import visible
-from partstream.conformance.tally import tally_of
-from partstream.conformance.verdicts import Verdict
+from partstream.devtools.conformance.report import Verdict, tally_of
 from partstream.devtools.conformance.transcript import event_lines
 
 if TYPE_CHECKING:

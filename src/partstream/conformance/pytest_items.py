@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.baseline import Baseline, read_baseline
 from partstream.conformance.finishing import all_checks, without_secrets
 from partstream.conformance.running import run
-from partstream.conformance.secrets import secrets_of
-from partstream.conformance.verdicts import Verdict
 from partstream.devtools.conformance.checks import HINTS, load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
+from partstream.devtools.conformance.report import Baseline, Verdict, read_baseline, secrets_of
 from partstream.devtools.conformance.scenarios import check_ids
 from partstream.devtools.conformance.targets import BaseURLTarget, target_of
 from partstream.devtools.conformance.transcript import event_lines
 
 if TYPE_CHECKING:
-    from partstream.conformance.report import Report
-    from partstream.conformance.verdicts import CheckResult
+    from partstream.devtools.conformance.report import CheckResult, Report
 
 __all__ = ["BrokenPromiseError", "ConformanceItem", "ConformanceModule", "items_of", "module_of_command_line"]
 

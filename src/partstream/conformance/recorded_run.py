@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conformance.exercising import judged_promises
 from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
-from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.conformance.checks import BrokenPromise
 from partstream.devtools.conformance.driving import Request, drive, upstream_replies
+from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream.devtools.recorded_stream import RecordingError
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.conformance.generated_run import Opening
-    from partstream.conformance.report import Report
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.conformance.checks import Promise
+    from partstream.devtools.conformance.report import Report
     from partstream.devtools.conformance.targets import Tested
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule

@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.report import Report
 from partstream.conformance.scenario_results import ScenarioResults
-from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.checks import (
     CONTRACT_VERSION,
     LATEST,
@@ -29,6 +27,7 @@ from partstream.devtools.conformance.driving import (
     drive,
     upstream_replies,
 )
+from partstream.devtools.conformance.report import Blame, CheckResult, Report, Verdict
 from partstream.devtools.conformance.scenarios import any_script, rows_of, selected
 from partstream.devtools.conformance.targets import ProviderTarget, open_target, target_of
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.checks import HINTS, PROMISES, Case, NotJudged, check, judge_transcript
 from partstream.devtools.conformance.driving import Provocation
+from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.scenarios import check_ids
 from partstream.lm.contract import RULES, Level
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         recorded_answer_sync,
     )
     from partstream.conformance.badge import badge_json, badge_svg
-    from partstream.conformance.baseline import Baseline, BaselineError, StaleEntry, baseline_text, read_baseline
     from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
     from partstream.conformance.fuzzing import FuzzSettings
@@ -31,18 +30,28 @@ if TYPE_CHECKING:
     from partstream.conformance.kept_failures import FailureFileError, read_failure
     from partstream.conformance.markdown import markdown_summary
     from partstream.conformance.matrix_page import matrix_html
-    from partstream.conformance.report import Report
-    from partstream.conformance.report_files import ReportFileError, read_report
-    from partstream.conformance.report_schema import report_json_schema
     from partstream.conformance.running import run
-    from partstream.conformance.secrets import secrets_of
-    from partstream.conformance.verdicts import Blame, CheckResult, Verdict
     from partstream.devtools.conformance.driving import (
         Capabilities,
         Provocation,
         Target,
         TimeLimits,
         UnusableTargetError,
+    )
+    from partstream.devtools.conformance.report import (
+        Baseline,
+        BaselineError,
+        Blame,
+        CheckResult,
+        Report,
+        ReportFileError,
+        StaleEntry,
+        Verdict,
+        baseline_text,
+        read_baseline,
+        read_report,
+        report_json_schema,
+        secrets_of,
     )
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream.devtools.conformance.targets import ParserTarget
@@ -97,12 +106,12 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "Baseline": "partstream.conformance.baseline",
-    "BaselineError": "partstream.conformance.baseline",
-    "Blame": "partstream.conformance.verdicts",
+    "Baseline": "partstream.devtools.conformance.report",
+    "BaselineError": "partstream.devtools.conformance.report",
+    "Blame": "partstream.devtools.conformance.report",
     "BrokenContractError": "partstream.conformance.assertions",
     "Capabilities": "partstream.devtools.conformance.driving",
-    "CheckResult": "partstream.conformance.verdicts",
+    "CheckResult": "partstream.devtools.conformance.report",
     "Exercise": "partstream.conformance.exercises",
     "FailureFileError": "partstream.conformance.kept_failures",
     "FuzzSettings": "partstream.conformance.fuzzing",
@@ -110,33 +119,33 @@ _MODULES: Final = {
     "Opening": "partstream.conformance.generated_run",
     "ParserTarget": "partstream.devtools.conformance.targets",
     "Relation": "partstream.conformance.exercises",
-    "Report": "partstream.conformance.report",
-    "ReportFileError": "partstream.conformance.report_files",
+    "Report": "partstream.devtools.conformance.report",
+    "ReportFileError": "partstream.devtools.conformance.report",
     "Script": "partstream.devtools.conformance.scripts",
     "ScriptedAnswer": "partstream.devtools.conformance.scripts",
-    "StaleEntry": "partstream.conformance.baseline",
+    "StaleEntry": "partstream.devtools.conformance.report",
     "Target": "partstream.devtools.conformance.driving",
     "Transcript": "partstream.devtools.conformance.transcript",
     "UnusableTargetError": "partstream.devtools.conformance.driving",
-    "Verdict": "partstream.conformance.verdicts",
+    "Verdict": "partstream.devtools.conformance.report",
     "Provocation": "partstream.devtools.conformance.driving",
     "assert_contract": "partstream.conformance.assertions",
     "badge_json": "partstream.conformance.badge",
     "badge_svg": "partstream.conformance.badge",
-    "baseline_text": "partstream.conformance.baseline",
+    "baseline_text": "partstream.devtools.conformance.report",
     "junit_xml": "partstream.conformance.junit",
     "markdown_summary": "partstream.conformance.markdown",
     "matrix_html": "partstream.conformance.matrix_page",
-    "read_baseline": "partstream.conformance.baseline",
+    "read_baseline": "partstream.devtools.conformance.report",
     "read_failure": "partstream.conformance.kept_failures",
-    "read_report": "partstream.conformance.report_files",
+    "read_report": "partstream.devtools.conformance.report",
     "recorded_answer": "partstream.conformance.assertions",
     "recorded_answer_sync": "partstream.conformance.assertions",
     "replay": "partstream.conformance.generated_run",
-    "report_json_schema": "partstream.conformance.report_schema",
+    "report_json_schema": "partstream.devtools.conformance.report",
     "run": "partstream.conformance.running",
     "search": "partstream.conformance.generated_run",
-    "secrets_of": "partstream.conformance.secrets",
+    "secrets_of": "partstream.devtools.conformance.report",
     "with_baseline": "partstream.conformance.finishing",
     "with_generated": "partstream.conformance.finishing",
     "with_minimal_failures": "partstream.conformance.generated_run",
