@@ -5,8 +5,8 @@ import re
 import pytest
 from report_samples import EVERYTHING, KEPT, NASTY, UNJUDGED, check, report
 
-from partstream.conformance.markdown import markdown_summary
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.report_formats import markdown_summary
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, NASTY, check, report
 
-from partstream.conformance.matrix_page import matrix_html
 from partstream.devtools.conformance.report import ReportFileError, Verdict, read_report
+from partstream.devtools.conformance.report_formats import matrix_html
 from partstream.devtools.conformance.transcript import event_lines
 
 

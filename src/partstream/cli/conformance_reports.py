@@ -21,17 +21,20 @@ import click
 from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
-from partstream.conformance.badge import badge_json, badge_svg
 from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
 from partstream.conformance.fuzzing import FuzzSettings
 from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
-from partstream.conformance.junit import junit_xml
 from partstream.conformance.kept_failures import FOLDER
-from partstream.conformance.markdown import markdown_summary
-from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.recorded_run import replay_exchanges
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.devtools.conformance.report import baseline_text, read_baseline, read_report, secrets_of
+from partstream.devtools.conformance.report_formats import (
+    badge_json,
+    badge_svg,
+    junit_xml,
+    markdown_summary,
+    matrix_html,
+)
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import CallerError

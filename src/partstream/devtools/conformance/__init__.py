@@ -21,15 +21,11 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
-    from partstream.conformance.badge import badge_json, badge_svg
     from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
-    from partstream.conformance.junit import junit_xml
     from partstream.conformance.kept_failures import FailureFileError, read_failure
-    from partstream.conformance.markdown import markdown_summary
-    from partstream.conformance.matrix_page import matrix_html
     from partstream.conformance.running import run
     from partstream.devtools.conformance.driving import (
         Capabilities,
@@ -52,6 +48,13 @@ if TYPE_CHECKING:
         read_report,
         report_json_schema,
         secrets_of,
+    )
+    from partstream.devtools.conformance.report_formats import (
+        badge_json,
+        badge_svg,
+        junit_xml,
+        markdown_summary,
+        matrix_html,
     )
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream.devtools.conformance.targets import ParserTarget
@@ -130,12 +133,12 @@ _MODULES: Final = {
     "Verdict": "partstream.devtools.conformance.report",
     "Provocation": "partstream.devtools.conformance.driving",
     "assert_contract": "partstream.conformance.assertions",
-    "badge_json": "partstream.conformance.badge",
-    "badge_svg": "partstream.conformance.badge",
+    "badge_json": "partstream.devtools.conformance.report_formats",
+    "badge_svg": "partstream.devtools.conformance.report_formats",
     "baseline_text": "partstream.devtools.conformance.report",
-    "junit_xml": "partstream.conformance.junit",
-    "markdown_summary": "partstream.conformance.markdown",
-    "matrix_html": "partstream.conformance.matrix_page",
+    "junit_xml": "partstream.devtools.conformance.report_formats",
+    "markdown_summary": "partstream.devtools.conformance.report_formats",
+    "matrix_html": "partstream.devtools.conformance.report_formats",
     "read_baseline": "partstream.devtools.conformance.report",
     "read_failure": "partstream.conformance.kept_failures",
     "read_report": "partstream.devtools.conformance.report",
