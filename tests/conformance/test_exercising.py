@@ -3,8 +3,7 @@
 import pytest
 from scripted_targets import CallsTwice, Plays, ReadsPiecesAlone, Remembers, asks, gateway, plays, within
 
-from partstream.conformance.exercises import Exercise, Relation
-from partstream.conformance.exercising import JUDGED, perform
+from partstream.devtools.conformance.exercises import JUDGED, Exercise, Relation, perform
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.devtools.conformance.targets import open_target, target_of
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from partstream.conformance.exercises import Exercise
-from partstream.conformance.shrinking import shrink, smaller_exercises
+from partstream.devtools.conformance.exercises import Exercise, shrink, smaller_exercises
 from partstream.devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from partstream.conformance.exercising import GENERATED
 from partstream.conformance.generated_results import GENERATED_CHECKS
+from partstream.devtools.conformance.exercises import GENERATED
 from partstream.devtools.conformance.scenarios import all_rows, check_ids
 
 if TYPE_CHECKING:

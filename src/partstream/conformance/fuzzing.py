@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from partstream.conformance.exercises import Relation
-from partstream.conformance.exercising import Exercised, perform
-from partstream.conformance.shrinking import shrink
+from partstream.devtools.conformance.exercises import Exercised, Relation, perform, shrink
 from partstream.errors import CallerError, to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.conformance.exercises import Exercise
     from partstream.devtools.conformance.checks import BrokenPromise
+    from partstream.devtools.conformance.exercises import Exercise
     from partstream.devtools.conformance.targets import Tested
 
 __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]

@@ -1,7 +1,7 @@
 """Strategies of Hypothesis for exercises: answers of a model, faults of its server, moves of a consumer.
 
 Hypothesis only makes exercises up here: an exercise is data before anything runs, so a run with the same seed has the
-same conversations, however the target behaves. :mod:`partstream.conformance.shrinking` makes what fails smaller.
+same conversations, however the target behaves. :mod:`partstream.devtools.conformance.exercises` makes what fails smaller.
 Imported only when something is to be generated: Hypothesis is of the extra `conformance`.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
-from partstream.conformance.exercises import Exercise, Relation
+from partstream.devtools.conformance.exercises import Exercise, Relation
 from partstream.devtools.conformance.scenarios import TOOLS
 from partstream.devtools.conformance.scripts import (
     RESULT_KINDS,

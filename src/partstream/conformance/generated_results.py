@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.exercising import GENERATED, JUDGED, perform
 from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
-from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.kept_failures import read_failure, write_failure
 from partstream.devtools.conformance.driving import Provocation
+from partstream.devtools.conformance.exercises import GENERATED, JUDGED, hint_of, perform, promise_of
 from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.lm.contract import Level
 

@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.exercises import exercise_of
-from partstream.conformance.exercising import JUDGED, perform
 from partstream.conformance.fuzzing import minimal_failure
 from partstream.conformance.generated_results import facts_of_failure, replayed, searched
 from partstream.conformance.kept_failures import write_failure
 from partstream.devtools.conformance.checks import CONTRACT_VERSION, LATEST
+from partstream.devtools.conformance.exercises import JUDGED, exercise_of, perform
 from partstream.devtools.conformance.report import Report
 from partstream.devtools.conformance.targets import open_target, target_of
 from partstream.errors import CallerError

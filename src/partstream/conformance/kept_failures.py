@@ -9,9 +9,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.exercises import Exercise
-from partstream.conformance.generated_promises import promise_of
 from partstream.devtools.conformance.checks import CONTRACT_VERSION
+from partstream.devtools.conformance.exercises import Exercise, promise_of
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

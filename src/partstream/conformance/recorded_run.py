@@ -11,13 +11,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.exercising import judged_promises
-from partstream.conformance.generated_promises import hint_of, promise_of
 from partstream.conformance.generated_results import GeneratedResults
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.conformance.checks import BrokenPromise
 from partstream.devtools.conformance.driving import Request, drive, upstream_replies
+from partstream.devtools.conformance.exercises import hint_of, judged_promises, promise_of
 from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
-    from partstream.conformance.exercises import Exercise, Relation
     from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
     from partstream.conformance.fuzzing import FuzzSettings
     from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         TimeLimits,
         UnusableTargetError,
     )
+    from partstream.devtools.conformance.exercises import Exercise, Relation
     from partstream.devtools.conformance.report import (
         Baseline,
         BaselineError,
@@ -115,13 +115,13 @@ _MODULES: Final = {
     "BrokenContractError": "partstream.conformance.assertions",
     "Capabilities": "partstream.devtools.conformance.driving",
     "CheckResult": "partstream.devtools.conformance.report",
-    "Exercise": "partstream.conformance.exercises",
+    "Exercise": "partstream.devtools.conformance.exercises",
     "FailureFileError": "partstream.conformance.kept_failures",
     "FuzzSettings": "partstream.conformance.fuzzing",
     "TimeLimits": "partstream.devtools.conformance.driving",
     "Opening": "partstream.conformance.generated_run",
     "ParserTarget": "partstream.devtools.conformance.targets",
-    "Relation": "partstream.conformance.exercises",
+    "Relation": "partstream.devtools.conformance.exercises",
     "Report": "partstream.devtools.conformance.report",
     "ReportFileError": "partstream.devtools.conformance.report",
     "Script": "partstream.devtools.conformance.scripts",
