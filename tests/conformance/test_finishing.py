@@ -5,10 +5,18 @@ import json
 from scripted_targets import CallsTwice, Plays, at_once, plays
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.finishing import all_checks, with_baseline, with_generated, without_secrets
-from partstream.conformance.fuzzing import FuzzSettings
-from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
 from partstream.conformance.running import run
+from partstream.devtools.conformance.fuzzing import (
+    FuzzSettings,
+    Opening,
+    all_checks,
+    replay,
+    search,
+    with_baseline,
+    with_generated,
+    with_minimal_failures,
+    without_secrets,
+)
 from partstream.devtools.conformance.report import Baseline, Verdict
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"

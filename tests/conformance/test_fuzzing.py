@@ -8,11 +8,18 @@ from mutants import MUTANTS
 from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, plays, within
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.fuzzing import FuzzSettings, fuzz, minimal_failure
 from partstream.conformance.generated import exercises, generate
-from partstream.conformance.generated_results import GENERATED_CHECKS, replayed, searched
-from partstream.conformance.kept_failures import FailureFileError, read_failure
 from partstream.devtools.conformance.exercises import Exercise, Relation, perform
+from partstream.devtools.conformance.fuzzing import (
+    GENERATED_CHECKS,
+    FailureFileError,
+    FuzzSettings,
+    fuzz,
+    minimal_failure,
+    read_failure,
+    replayed,
+    searched,
+)
 from partstream.devtools.conformance.report import Verdict
 from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from partstream.conformance.virtual_time import VirtualTimeLoop, _Selector
+from partstream.devtools.conformance.fuzzing import VirtualTimeLoop, _Selector
 
 
 def _run(coroutine):

@@ -21,12 +21,19 @@ import click
 from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
-from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
-from partstream.conformance.fuzzing import FuzzSettings
-from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
-from partstream.conformance.kept_failures import FOLDER
 from partstream.conformance.recorded_run import replay_exchanges
-from partstream.conformance.virtual_time import VirtualTimeLoop
+from partstream.devtools.conformance.fuzzing import (
+    FOLDER,
+    FuzzSettings,
+    Opening,
+    VirtualTimeLoop,
+    replay,
+    search,
+    with_baseline,
+    with_generated,
+    with_minimal_failures,
+    without_secrets,
+)
 from partstream.devtools.conformance.report import baseline_text, read_baseline, read_report, secrets_of
 from partstream.devtools.conformance.report_formats import (
     badge_json,

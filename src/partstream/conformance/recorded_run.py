@@ -11,12 +11,12 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conformance.generated_results import GeneratedResults
 from partstream.devtools.bundles.exchange import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.conformance.checks import BrokenPromise
 from partstream.devtools.conformance.driving import Request, drive, upstream_replies
 from partstream.devtools.conformance.exercises import hint_of, judged_promises, promise_of
+from partstream.devtools.conformance.fuzzing import GeneratedResults
 from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
@@ -28,9 +28,9 @@ from partstream.lm.outputs import Finish
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.conformance.generated_run import Opening
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.conformance.checks import Promise
+    from partstream.devtools.conformance.fuzzing import Opening
     from partstream.devtools.conformance.report import Report
     from partstream.devtools.conformance.targets import Tested
     from partstream.errors import LanguageModelError

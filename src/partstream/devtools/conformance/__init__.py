@@ -21,10 +21,6 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
-    from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
-    from partstream.conformance.fuzzing import FuzzSettings
-    from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
-    from partstream.conformance.kept_failures import FailureFileError, read_failure
     from partstream.conformance.running import run
     from partstream.devtools.conformance.driving import (
         Capabilities,
@@ -34,6 +30,18 @@ if TYPE_CHECKING:
         UnusableTargetError,
     )
     from partstream.devtools.conformance.exercises import Exercise, Relation
+    from partstream.devtools.conformance.fuzzing import (
+        FailureFileError,
+        FuzzSettings,
+        Opening,
+        read_failure,
+        replay,
+        search,
+        with_baseline,
+        with_generated,
+        with_minimal_failures,
+        without_secrets,
+    )
     from partstream.devtools.conformance.report import (
         Baseline,
         BaselineError,
@@ -116,10 +124,10 @@ _MODULES: Final = {
     "Capabilities": "partstream.devtools.conformance.driving",
     "CheckResult": "partstream.devtools.conformance.report",
     "Exercise": "partstream.devtools.conformance.exercises",
-    "FailureFileError": "partstream.conformance.kept_failures",
-    "FuzzSettings": "partstream.conformance.fuzzing",
+    "FailureFileError": "partstream.devtools.conformance.fuzzing",
+    "FuzzSettings": "partstream.devtools.conformance.fuzzing",
     "TimeLimits": "partstream.devtools.conformance.driving",
-    "Opening": "partstream.conformance.generated_run",
+    "Opening": "partstream.devtools.conformance.fuzzing",
     "ParserTarget": "partstream.devtools.conformance.targets",
     "Relation": "partstream.devtools.conformance.exercises",
     "Report": "partstream.devtools.conformance.report",
@@ -140,19 +148,19 @@ _MODULES: Final = {
     "markdown_summary": "partstream.devtools.conformance.report_formats",
     "matrix_html": "partstream.devtools.conformance.report_formats",
     "read_baseline": "partstream.devtools.conformance.report",
-    "read_failure": "partstream.conformance.kept_failures",
+    "read_failure": "partstream.devtools.conformance.fuzzing",
     "read_report": "partstream.devtools.conformance.report",
     "recorded_answer": "partstream.conformance.assertions",
     "recorded_answer_sync": "partstream.conformance.assertions",
-    "replay": "partstream.conformance.generated_run",
+    "replay": "partstream.devtools.conformance.fuzzing",
     "report_json_schema": "partstream.devtools.conformance.report",
     "run": "partstream.conformance.running",
-    "search": "partstream.conformance.generated_run",
+    "search": "partstream.devtools.conformance.fuzzing",
     "secrets_of": "partstream.devtools.conformance.report",
-    "with_baseline": "partstream.conformance.finishing",
-    "with_generated": "partstream.conformance.finishing",
-    "with_minimal_failures": "partstream.conformance.generated_run",
-    "without_secrets": "partstream.conformance.finishing",
+    "with_baseline": "partstream.devtools.conformance.fuzzing",
+    "with_generated": "partstream.devtools.conformance.fuzzing",
+    "with_minimal_failures": "partstream.devtools.conformance.fuzzing",
+    "without_secrets": "partstream.devtools.conformance.fuzzing",
 }
 
 
