@@ -217,7 +217,7 @@ def check_can_generate() -> None:
 
 def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> Iterator[Exercise]:
     try:
-        from partstream.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
+        from partstream.devtools.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
     except ImportError as error:
         raise CallerError(_NEEDED) from error
     from partstream.devtools.conformance.driving import Provocation  # noqa: PLC0415

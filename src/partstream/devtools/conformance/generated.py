@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from partstream.devtools.conformance.scripts import Block
 
-__all__ = ["exercises", "generate", "moves", "scripted_answers"]
 
 _WORDS: Final = st.lists(
     st.sampled_from(("word", "Grüße", "你好", "👋", "`code`", "{", "a\nb", "data:", "\u2028", "<think>", "**bold**")),
