@@ -17,9 +17,9 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.lm.outputs import Finish, Outcome
 
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from partstream import chat_model
 from partstream.cli.conformance import command
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Blame, Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.stdio_target import StdioTarget
 from partstream.devtools.conformance.targets import BaseURLTarget
 from partstream.devtools.testing.upstream import ReplayUpstream

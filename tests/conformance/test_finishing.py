@@ -5,7 +5,6 @@ import json
 from scripted_targets import CallsTwice, Plays, at_once, plays
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.running import run
 from partstream.devtools.conformance.fuzzing import (
     FuzzSettings,
     Opening,
@@ -18,6 +17,7 @@ from partstream.devtools.conformance.fuzzing import (
     without_secrets,
 )
 from partstream.devtools.conformance.report import Baseline, Verdict
+from partstream.devtools.conformance.running import run
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 

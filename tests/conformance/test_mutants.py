@@ -7,10 +7,10 @@ from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
-from partstream.conformance.running import run
 from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import all_rows, check_ids
 from partstream.lm.contract import RULES
 

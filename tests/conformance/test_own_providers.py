@@ -7,9 +7,9 @@ from scripted_targets import at_once
 
 from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.server.demo_provider import DemoProvider
 

@@ -9,11 +9,11 @@ from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
 from partstream.cli.conformance import command
-from partstream.conformance.running import run
 from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
 from partstream.devtools.conformance.parsing import Takes, is_parser, takes_of
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import all_rows, check_ids, parser_scenarios
 from partstream.devtools.conformance.targets import ParserTarget
 from partstream.errors import CallerError

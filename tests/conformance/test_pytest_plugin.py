@@ -59,7 +59,7 @@ def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(
     assert "FAILED test_target.py::tool-call.unique-call-id/one-call" in run.stdout
     assert "No two tool calls of a response share a call id." in run.stdout
     assert "<- here" in run.stdout
-    assert "conformance/running.py" not in run.stdout, "the stack is that of the kit"
+    assert "devtools/conformance/running.py" not in run.stdout, "the stack is that of the kit"
     # No item shows a key of the environment, here of words that the target says.
     assert 'text "*** "' in run.stdout
     assert "Let me look." not in run.stdout
@@ -104,7 +104,7 @@ async def provider(messages, options):
     yield "Hello"
 
 def test_loaded():
-    assert not {"hypothesis", "partstream.conformance.running", "partstream.consumer"} & set(sys.modules)
+    assert not {"hypothesis", "partstream.devtools.conformance.running", "partstream.consumer"} & set(sys.modules)
 
 def test_small(partstream_answer, partstream_assert_contract):
     partstream_assert_contract(partstream_answer(provider, "Hi"))

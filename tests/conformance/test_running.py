@@ -19,9 +19,9 @@ from partstream import (
     chat_model,
 )
 from partstream.conformance.reference import ReferenceProvider
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import UnusableTargetError
 from partstream.devtools.conformance.report import Blame, Report, Verdict
+from partstream.devtools.conformance.running import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -33,12 +33,12 @@ from partstream.cli.console import make_console
 from partstream.cli.options import check_variable
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
-from partstream.conformance.running import run
 from partstream.devtools.conformance.checks import LATEST, PROMISES
 from partstream.devtools.conformance.driving import Capabilities, TimeLimits
 from partstream.devtools.conformance.exercises import GENERATED
 from partstream.devtools.conformance.fuzzing import Opening, check_can_generate
 from partstream.devtools.conformance.report import ReportCode
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream.devtools.conformance.stdio_target import StdioTarget
 from partstream.devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget

@@ -21,7 +21,6 @@ import click
 from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
-from partstream.conformance.recorded_run import replay_exchanges
 from partstream.devtools.conformance.fuzzing import (
     FOLDER,
     FuzzSettings,
@@ -42,6 +41,7 @@ from partstream.devtools.conformance.report_formats import (
     markdown_summary,
     matrix_html,
 )
+from partstream.devtools.conformance.running import replay_exchanges
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import CallerError

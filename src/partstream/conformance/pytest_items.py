@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from partstream.codec.redaction import Redactor
-from partstream.conformance.running import run
 from partstream.devtools.conformance.checks import HINTS, load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
 from partstream.devtools.conformance.fuzzing import all_checks, without_secrets
 from partstream.devtools.conformance.report import Baseline, Verdict, read_baseline, secrets_of
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import check_ids
 from partstream.devtools.conformance.targets import BaseURLTarget, target_of
 from partstream.devtools.conformance.transcript import event_lines

@@ -20,9 +20,9 @@ from agent_framework import (
 from extent import IS_WHOLE, TELLING
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, connect
 from partstream.agents import RunStates, as_model
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import SCENARIOS
 from partstream.lm.messages import Role
 from partstream.lm.parts import ToolResultPart

@@ -11,9 +11,9 @@ from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
 from partstream.agents import RunStates, as_model
-from partstream.conformance.running import run
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
+from partstream.devtools.conformance.running import run
 from partstream.devtools.conformance.scenarios import SCENARIOS
 
 set_tracing_disabled(True)

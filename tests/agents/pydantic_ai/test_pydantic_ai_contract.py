@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai import Agent
 
 from partstream.agents import as_model
-from partstream.conformance.running import run
+from partstream.devtools.conformance.running import run
 
 pytest.importorskip("openai")
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
-    from partstream.conformance.running import run
     from partstream.devtools.conformance.driving import (
         Capabilities,
         Provocation,
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
         markdown_summary,
         matrix_html,
     )
+    from partstream.devtools.conformance.running import run
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream.devtools.conformance.targets import ParserTarget
     from partstream.devtools.conformance.transcript import Transcript
@@ -154,7 +154,7 @@ _MODULES: Final = {
     "recorded_answer_sync": "partstream.conformance.assertions",
     "replay": "partstream.devtools.conformance.fuzzing",
     "report_json_schema": "partstream.devtools.conformance.report",
-    "run": "partstream.conformance.running",
+    "run": "partstream.devtools.conformance.running",
     "search": "partstream.devtools.conformance.fuzzing",
     "secrets_of": "partstream.devtools.conformance.report",
     "with_baseline": "partstream.devtools.conformance.fuzzing",
