@@ -40,7 +40,7 @@ def pytest_in(tmp_path):
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(text)
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        plugin = ("-p", "partstream.conformance.pytest_plugin", "-p", "no:cacheprovider")
+        plugin = ("-p", "partstream.devtools.conformance.pytest_plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *plugin, "-rA", "--no-header", *arguments]
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False

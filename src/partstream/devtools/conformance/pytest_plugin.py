@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
-__all__ = [
-    "conformance_baseline",
-    "conformance_capabilities",
-    "conformance_target",
-    "partstream_answer",
-    "partstream_assert_contract",
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_configure",
-    "pytest_make_collect_report",
-    "pytest_pycollect_makeitem",
-]
 
 _TARGET: Final = "conformance_target"
 
