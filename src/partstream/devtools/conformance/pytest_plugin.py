@@ -28,7 +28,7 @@ _TARGET: Final = "conformance_target"
 
 def _items() -> Any:
     """The module that makes the items; it imports the kit."""
-    return import_module("partstream.conformance.pytest_items")
+    return import_module("partstream.devtools.conformance.pytest_items")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

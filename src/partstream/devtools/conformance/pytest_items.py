@@ -23,7 +23,6 @@ from partstream.devtools.conformance.transcript import event_lines
 if TYPE_CHECKING:
     from partstream.devtools.conformance.report import CheckResult, Report
 
-__all__ = ["BrokenPromiseError", "ConformanceItem", "ConformanceModule", "items_of", "module_of_command_line"]
 
 _OTHERS: Final = "others"
 """The item of a scenario for the rules that it is not about: `others/<scenario>`."""
