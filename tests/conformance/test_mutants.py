@@ -6,7 +6,7 @@ import pytest
 from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
-from partstream.conformance.reference import NAMESPACE, ReferenceProvider
+from partstream.devtools.conformance.assertions import NAMESPACE, ReferenceProvider
 from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict

@@ -18,7 +18,7 @@ from partstream import (
     ThinkingPart,
     chat_model,
 )
-from partstream.conformance.reference import ReferenceProvider
+from partstream.devtools.conformance.assertions import ReferenceProvider
 from partstream.devtools.conformance.driving import UnusableTargetError
 from partstream.devtools.conformance.report import Blame, Report, Verdict
 from partstream.devtools.conformance.running import run
@@ -137,7 +137,7 @@ conformance = {"tool_calling": True, "prompts": {"one-call": 'run get_weather {"
 def test_a_file_with_a_hook_is_given_the_script(tmp_path):
     file = tmp_path / "scripted.py"
     file.write_text(
-        "from partstream.conformance.reference import ReferenceProvider\n"
+        "from partstream.devtools.conformance.assertions import ReferenceProvider\n"
         "def conformance(script):\n"
         "    return ReferenceProvider(script)\n"
     )

@@ -3,7 +3,7 @@
 from agent_framework_example import provider
 
 from partstream import ask_sync
-from partstream.conformance.assertions import assert_contract, recorded_answer_sync
+from partstream.devtools.conformance.assertions import assert_contract, recorded_answer_sync
 
 
 def test_it_answers() -> None:

@@ -6,7 +6,7 @@ import pytest
 from server_example import provider
 
 from partstream import ask
-from partstream.conformance.assertions import assert_contract, recorded_answer
+from partstream.devtools.conformance.assertions import assert_contract, recorded_answer
 from partstream.devtools.testing.upstream import ReplayUpstream
 
 

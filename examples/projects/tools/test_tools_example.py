@@ -7,7 +7,7 @@ from typing import Any
 from tools_example import provider
 
 from partstream import ChatMessage, CheckMode, Tool, ToolFunction, ask_sync, connect, run_tool_loop
-from partstream.conformance.assertions import assert_contract, recorded_answer_sync
+from partstream.devtools.conformance.assertions import assert_contract, recorded_answer_sync
 
 
 def shout(arguments: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from partstream.conformance.assertions import (
+    from partstream.devtools.conformance.assertions import (
         BrokenContractError,
         assert_contract,
         recorded_answer,
@@ -120,7 +120,7 @@ _MODULES: Final = {
     "Baseline": "partstream.devtools.conformance.report",
     "BaselineError": "partstream.devtools.conformance.report",
     "Blame": "partstream.devtools.conformance.report",
-    "BrokenContractError": "partstream.conformance.assertions",
+    "BrokenContractError": "partstream.devtools.conformance.assertions",
     "Capabilities": "partstream.devtools.conformance.driving",
     "CheckResult": "partstream.devtools.conformance.report",
     "Exercise": "partstream.devtools.conformance.exercises",
@@ -140,7 +140,7 @@ _MODULES: Final = {
     "UnusableTargetError": "partstream.devtools.conformance.driving",
     "Verdict": "partstream.devtools.conformance.report",
     "Provocation": "partstream.devtools.conformance.driving",
-    "assert_contract": "partstream.conformance.assertions",
+    "assert_contract": "partstream.devtools.conformance.assertions",
     "badge_json": "partstream.devtools.conformance.report_formats",
     "badge_svg": "partstream.devtools.conformance.report_formats",
     "baseline_text": "partstream.devtools.conformance.report",
@@ -150,8 +150,8 @@ _MODULES: Final = {
     "read_baseline": "partstream.devtools.conformance.report",
     "read_failure": "partstream.devtools.conformance.fuzzing",
     "read_report": "partstream.devtools.conformance.report",
-    "recorded_answer": "partstream.conformance.assertions",
-    "recorded_answer_sync": "partstream.conformance.assertions",
+    "recorded_answer": "partstream.devtools.conformance.assertions",
+    "recorded_answer_sync": "partstream.devtools.conformance.assertions",
     "replay": "partstream.devtools.conformance.fuzzing",
     "report_json_schema": "partstream.devtools.conformance.report",
     "run": "partstream.devtools.conformance.running",

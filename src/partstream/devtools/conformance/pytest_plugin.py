@@ -98,12 +98,12 @@ def conformance_baseline(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def partstream_answer() -> Callable[..., Any]:
     """Records an answer: `partstream_answer(provider, "Hi", tools=[...], cancel_after=3)`, for tests without a loop."""
-    recorded: Callable[..., Any] = import_module("partstream.conformance.assertions").recorded_answer_sync
+    recorded: Callable[..., Any] = import_module("partstream.devtools.conformance.assertions").recorded_answer_sync
     return recorded
 
 
 @pytest.fixture
 def partstream_assert_contract() -> Callable[..., None]:
     """Asserts that an answer or its parts keep the contract: `partstream_assert_contract(parts, tools=["read"])`."""
-    asserts: Callable[..., None] = import_module("partstream.conformance.assertions").assert_contract
+    asserts: Callable[..., None] = import_module("partstream.devtools.conformance.assertions").assert_contract
     return asserts
