@@ -17,7 +17,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
     "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
-    "check": ("partstream.cli.check", "Check a recorded stream against the contract."),
+    "check": ("partstream.devtools.commands_check", "Check a recorded stream against the contract."),
     "connect": (
         "partstream.hub.commands_connect",
         "Tell a client, such as Codex or Claude Code, to ask a running server.",
