@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream import chat_model
-from partstream.cli.conformance import command
+from partstream.devtools.commands_conformance import command
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Blame, Verdict
 from partstream.devtools.conformance.running import run

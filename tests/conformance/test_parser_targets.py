@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
-from partstream.cli.conformance import command
+from partstream.devtools.commands_conformance import command
 from partstream.devtools.conformance.checks import load
 from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
 from partstream.devtools.conformance.parsing import Takes, is_parser, takes_of

@@ -22,7 +22,10 @@ COMMANDS = {
         "partstream.hub.commands_connect",
         "Tell a client, such as Codex or Claude Code, to ask a running server.",
     ),
-    "conformance": ("partstream.cli.conformance", "Test a provider or a model server against the contract."),
+    "conformance": (
+        "partstream.devtools.commands_conformance",
+        "Test a provider or a model server against the contract.",
+    ),
     "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),
     "doctor": ("partstream.cli.doctor", "Find out what keeps a model from answering."),
