@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector import sample_streams as streams
 from inspector.live_server import served
-from partstream.cli.inspect_page import FilesSource
+from partstream.devtools.commands_inspect import FilesSource
 from partstream.devtools.inspector.view import ViewedFile
 
 if TYPE_CHECKING:

@@ -30,7 +30,10 @@ COMMANDS = {
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),
     "doctor": ("partstream.cli.doctor", "Find out what keeps a model from answering."),
     "hub": ("partstream.hub.commands", "Serve models to many people, each with a key and budgets."),
-    "inspect": ("partstream.cli.inspect", "Look into recorded answers: bytes, events, parts, times, and what broke."),
+    "inspect": (
+        "partstream.devtools.commands_inspect",
+        "Look into recorded answers: bytes, events, parts, times, and what broke.",
+    ),
     "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
     "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),

@@ -110,8 +110,11 @@ class ChatCaptures:
         if bundle is None:
             say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
             return
-        from partstream.cli.inspect_page import can_open_browser, page_beside  # noqa: PLC0415 - at somebody's wish
-        from partstream.cli.inspect_text import print_text  # noqa: PLC0415
+        from partstream.devtools.commands_inspect import (  # noqa: PLC0415 - at somebody's wish
+            can_open_browser,
+            page_beside,
+            print_text,  # noqa: PLC0415
+        )
         from partstream.devtools.inspector.view import ViewedFile  # noqa: PLC0415
 
         files = [ViewedFile("the last answer", _SOURCE, bundle)]

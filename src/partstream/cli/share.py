@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
-from partstream.cli.inspect_files import bundle_named, last_answer
 from partstream.cli.known_secrets import known_secrets
 from partstream.cli.opened_recordings import spare_recordings
 from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
 from partstream.codec.text import visible
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.commands_inspect import bundle_named, last_answer
 from partstream.devtools.redaction.redacting import redact
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import click
 
 from partstream.cli.console import put_page, write_page
-from partstream.cli.inspect_page import can_open_browser
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
+from partstream.devtools.commands_inspect import can_open_browser
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream.hub.client import hub_address
 from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
