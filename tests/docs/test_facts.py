@@ -10,7 +10,8 @@ import pytest
 
 from offences import assert_none
 from partstream import LimitSettings
-from partstream.cli import record, serve
+from partstream.cli import serve
+from partstream.devtools import commands_record as record
 from partstream.devtools.capturing.last_answers import MOST_ANSWERS, MOST_BYTES, MOST_BYTES_OF_ONE
 from partstream.runtime.answer_files import FileLimits
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN

@@ -37,7 +37,7 @@ COMMANDS = {
     "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
     "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),
-    "record": ("partstream.cli.record", "Record what goes by between any client and any model server."),
+    "record": ("partstream.devtools.commands_record", "Record what goes by between any client and any model server."),
     "replay": ("partstream.cli.replay", "Turn a recorded stream into parts."),
     "serve": (
         "partstream.cli.serve",
