@@ -38,7 +38,7 @@ COMMANDS = {
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
     "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),
     "record": ("partstream.devtools.commands_record", "Record what goes by between any client and any model server."),
-    "replay": ("partstream.cli.replay", "Turn a recorded stream into parts."),
+    "replay": ("partstream.devtools.commands_replay", "Turn a recorded stream into parts."),
     "serve": (
         "partstream.cli.serve",
         "Serve providers and model servers to any client, over the wires that they speak.",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import Usage
 
-__all__ = ["command"]
 
 _MERGED: Final = 65536
 """Characters of text that are shown at once: a terminal takes as long for one letter as for a page."""
