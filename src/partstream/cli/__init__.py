@@ -43,7 +43,10 @@ COMMANDS = {
         "partstream.cli.serve",
         "Serve providers and model servers to any client, over the wires that they speak.",
     ),
-    "share": ("partstream.cli.share", "Make of a recording a file that can be given away, without keys and texts."),
+    "share": (
+        "partstream.devtools.commands_share",
+        "Make of a recording a file that can be given away, without keys and texts.",
+    ),
     "sidecar": ("partstream.cli.sidecar", "Serve providers to the VS Code extension over standard input and output."),
     "upstream": ("partstream.cli.upstream", "Serve scenarios and recordings as a model server on loopback."),
     "usage": ("partstream.cli.usage", "Show the tokens and cost of the answers on this machine, by day and model."),

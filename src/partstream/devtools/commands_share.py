@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -9,20 +11,98 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
-from partstream.cli.known_secrets import known_secrets
 from partstream.cli.opened_recordings import spare_recordings
-from partstream.cli.shared_files import ENDINGS, READ_AGAIN, check_name, write_shared
+from partstream.codec.redaction import names_a_secret
 from partstream.codec.text import visible
+from partstream.config.table import configuration_file, read_document, secrets_of_settings
+from partstream.devtools.bundles.documents import BundleError
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.bundles.forms import FORMS
 from partstream.devtools.commands_inspect import bundle_named, last_answer
+from partstream.devtools.inspector.sharing import SHARED_FORMS, shared_bytes
 from partstream.devtools.redaction.redacting import redact
+from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rich.console import Console
 
+    from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.redaction.redacting import RedactionReport
 
-__all__ = ["command"]
+
+# ---- shared files ----
+# The files that `partstream share` writes, each in the form that its name says.
+
+ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
+"""The endings of names, one for each form that is written."""
+READ_AGAIN: Final = tuple(ending for form in FORMS if form.write and form.read for ending in form.endings)
+"""The endings of what is a recording again; a page or a summary of one is not."""
+
+
+def check_name(out: str) -> None:
+    """Refuses a name whose ending says no form, before anything is read.
+
+    Raises:
+        UsageError: It says none.
+    """
+    written = tuple(ending for endings in SHARED_FORMS.values() for ending in endings)
+    if not out.lower().endswith(written):
+        raise click.UsageError(f"{visible(out)}: expected a name that ends with one of {', '.join(ENDINGS)}")
+
+
+def write_shared(bundle: Bundle, out: str) -> int:
+    """Writes a bundle in the form that the name says, for its owner alone; returns the number of bytes.
+
+    Raises:
+        ClickException: The form cannot hold the bundle, or the file cannot be written.
+    """
+    try:
+        data = shared_bytes(bundle, out)
+    except BundleError as error:
+        raise click.ClickException(visible(f"cannot write {out}: {error}")) from error
+    try:
+        path = Path(out)
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
+    return len(data)
+
+
+# ---- known secrets ----
+# The keys that this machine knows: those in the user's file and in the environment, for what must not hold them.
+
+
+def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
+    """Every text of the file and of the environment that may be a key; no key is fetched for it.
+
+    A file that cannot be read holds no key that an answer could have had.
+
+    Args:
+        environment: The variables.
+    """
+    found = {value for name, value in environment.items() if names_a_secret(name)}
+    try:
+        document = read_document(configuration_file(environment), must_exist=False)
+    except ConfigurationError:
+        document = {}
+    for settings in _tables(document):
+        found |= secrets_of_settings(settings)
+    return {one for one in found if len(one) >= SHORTEST_KEY}
+
+
+def _tables(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield document
+    profiles = document.get("profiles")
+    if isinstance(profiles, dict):
+        yield from (settings for settings in profiles.values() if isinstance(settings, dict))
+
+
+# ---- share ----
 
 _SAYS: Final = {
     RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
