@@ -48,7 +48,10 @@ COMMANDS = {
         "Make of a recording a file that can be given away, without keys and texts.",
     ),
     "sidecar": ("partstream.cli.sidecar", "Serve providers to the VS Code extension over standard input and output."),
-    "upstream": ("partstream.cli.upstream", "Serve scenarios and recordings as a model server on loopback."),
+    "upstream": (
+        "partstream.devtools.commands_upstream",
+        "Serve scenarios and recordings as a model server on loopback.",
+    ),
     "usage": ("partstream.cli.usage", "Show the tokens and cost of the answers on this machine, by day and model."),
 }
 """The module of each command, which defines it as `command`, and its one-line help."""

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.testing.replaying import ServedExchange
 
-__all__ = ["command"]
 
 _STYLES = {
     Outcome.WHOLE: "green",
