@@ -412,7 +412,7 @@ def test_ctrl_c_is_130_also_where_a_command_waits_for_its_input(command: str, mo
     def interrupted() -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partstream.cli.recordings._next_piece", interrupted)
+    monkeypatch.setattr("partstream.devtools.recordings._next_piece", interrupted)
 
     async def test() -> None:
         ended = await call(command, "-")

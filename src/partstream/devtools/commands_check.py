@@ -17,11 +17,16 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.opened_recordings import notice, open_recordings
-from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recordings import (
+    UnreadableRecordingError,
+    exit_code_of,
+    notice,
+    open_recordings,
+    protocol_option,
+)
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from partstream.cli.opened_recordings import Recording
+    from partstream.devtools.recordings import Recording
 
 
 # ---- judging ----

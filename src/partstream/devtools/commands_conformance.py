@@ -25,7 +25,6 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.opened_recordings import PACE, open_recordings
 from partstream.cli.options import check_variable
 from partstream.cli.terminal import ExitCode
 from partstream.codec.redaction import Redactor
@@ -69,6 +68,7 @@ from partstream.devtools.conformance.stdio_target import StdioTarget
 from partstream.devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget, ParserTarget, parser_from
 from partstream.devtools.conformance.transcript import TranscriptEventKind, shown_part
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recordings import PACE, open_recordings
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of

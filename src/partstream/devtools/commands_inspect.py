@@ -16,8 +16,6 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
-from partstream.cli.opened_recordings import chosen_exchange, spare_recordings
-from partstream.cli.recordings import UnreadableRecordingError, protocol_option, read_file
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
@@ -31,6 +29,13 @@ from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.server import Ending, LiveSource, serve_view
 from partstream.devtools.inspector.view import Regression, ViewedFile, compare, regressions, view_of
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recordings import (
+    UnreadableRecordingError,
+    chosen_exchange,
+    protocol_option,
+    read_file,
+    spare_recordings,
+)
 from partstream.devtools.redaction.redacting import redact, what_is_in_it
 from partstream.lm.outputs import Outcome
 from partstream.vscode.pages.document import Hashes, Nonces

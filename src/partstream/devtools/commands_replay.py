@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.console import StreamRenderer
-from partstream.cli.opened_recordings import PACE, notice, open_recordings
-from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recordings import (
+    PACE,
+    UnreadableRecordingError,
+    exit_code_of,
+    notice,
+    open_recordings,
+    protocol_option,
+)
 from partstream.errors import (
     EventTooLargeError,
     LanguageModelError,

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
-from partstream.cli.opened_recordings import spare_recordings
 from partstream.codec.redaction import names_a_secret
 from partstream.codec.text import visible
 from partstream.config.table import configuration_file, read_document, secrets_of_settings
@@ -20,6 +19,7 @@ from partstream.devtools.bundles.exchange import RedactionLevel
 from partstream.devtools.bundles.forms import FORMS
 from partstream.devtools.commands_inspect import bundle_named, last_answer
 from partstream.devtools.inspector.sharing import SHARED_FORMS, shared_bytes
+from partstream.devtools.recordings import spare_recordings
 from partstream.devtools.redaction.redacting import redact
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_KEY

@@ -12,11 +12,10 @@ from click.core import ParameterSource
 from rich.markup import escape
 
 from partstream.cli.console import make_console
-from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.options import check_variable
-from partstream.cli.recordings import UnreadableRecordingError
 from partstream.codec.text import visible
 from partstream.devtools.recorded_stream import RecordingError
+from partstream.devtools.recordings import PACE, UnreadableRecordingError, notice, open_recordings
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.faults import FAULTS
 from partstream.devtools.testing.replaying import Outcome
@@ -30,8 +29,8 @@ from partstream.server.listening import stopped_by_signals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.cli.opened_recordings import Recording
     from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.recordings import Recording
     from partstream.devtools.testing.replaying import ServedExchange
 
 
