@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from partstream.cli.serve_captures import captured_answers
+from partstream.devtools.captures import captured_answers
 from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
 from partstream.devtools.capturing.last_answers import LastAnswers

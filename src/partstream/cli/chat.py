@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import click
 from rich.markup import escape
 
-from partstream.cli.chat_captures import KEPT, ChatCaptures, checked_file
 from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_usage, saying_that_it_waits, usage_line
 from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
@@ -24,6 +23,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.config.examination import explained
+from partstream.devtools.captures import KEPT, ChatCaptures, checked_file
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.messages import ChatMessage, Role

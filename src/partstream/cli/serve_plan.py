@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 import click
 
 from partstream.cli.provider_source import load, reloaded
-from partstream.cli.serve_captures import captured_answers
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.terminal import echo_while_read, program
 from partstream.codec.system import CACHE, DATA
+from partstream.devtools.captures import captured_answers
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name

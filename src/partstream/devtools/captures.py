@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
 from partstream.cli.terminal import program
+from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.upstream.configuration import is_off_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
+    from partstream.server.application import ServingApp
 
-__all__ = ["KEPT", "ChatCaptures", "checked_file"]
+
+# ---- chat captures ----
 
 Say: TypeAlias = "Callable[[str, str], object]"
 
@@ -166,3 +169,27 @@ class ChatCaptures:
 
 def _for_the_user_alone(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+# ---- serve captures ----
+# The last answers of `partstream serve` in memory, and the door to them.
+
+
+@asynccontextmanager
+async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
+    """Keeps the last answers of an application, and lets other programs of the user ask for them.
+
+    Args:
+        application: Whose answers.
+    """
+    if is_off_here():
+        yield
+        return
+    answers = LastAnswers()
+    application.capture_answers(answers)
+    door = CaptureSocket(answers, "serve")
+    await door.open()
+    try:
+        yield
+    finally:
+        await door.aclose()
