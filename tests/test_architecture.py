@@ -359,7 +359,7 @@ def test_nothing_is_global_but_constants() -> None:
 # texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
-    "partstream.bundles.redaction.fragments",
+    "partstream.devtools.redaction.fragments",
     "partstream.conformance.scenarios.stream_shapes",
     "partstream.devtools.testing.admission",
     "partstream.testing.vendors",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from partstream.bundles.redaction.fragments import Meaning
+    from partstream.devtools.redaction.fragments import Meaning
 
 
 # ---- json fields ----

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
-from partstream.bundles.redaction.fragments import Meaning
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.devtools.bundles.exchange import (
     Bundle,
@@ -23,6 +22,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream.devtools.redaction.fragments import Meaning
 from partstream.devtools.redaction.json_places import FieldPath
 from partstream.devtools.redaction.replacing import HIDDEN, Replacement, hidden_bytes, hidden_date, hide, stand_in
 from partstream.devtools.redaction.rules import (

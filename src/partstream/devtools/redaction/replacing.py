@@ -13,9 +13,9 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 from unicodedata import category
 
-from partstream.bundles.redaction.fragments import Meaning
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream.devtools.redaction.fragments import Meaning
 from partstream.devtools.redaction.json_places import FieldPath, read_fields, read_raw, write_raw
 from partstream.devtools.redaction.rules import (
     ID_PREFIXES,

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from partstream.bundles.redaction.fragments import Meaning
 from partstream.codec.redaction import Redactor, decoded_views
+from partstream.devtools.redaction.fragments import Meaning
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream.bundles.redaction.fragments import FRAGMENTS, Meaning
+from partstream.devtools.redaction.fragments import FRAGMENTS, Meaning
 from partstream.devtools.redaction.json_places import FieldPath, body_of, read_fields, read_raw, write_raw
 from partstream.devtools.redaction.rules import Found, is_free, meaning_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream.bundles.redaction.fragments import Fragment
+    from partstream.devtools.redaction.fragments import Fragment
     from partstream.devtools.redaction.json_places import Body, Field, Payload
     from partstream.devtools.redaction.replacing import Replacement
 

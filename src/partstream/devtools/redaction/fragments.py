@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["FRAGMENTS", "Fragment", "Meaning"]
-
 
 class Meaning(StrEnum):
     """What a text in an event is, which decides what may stand in its place."""
