@@ -360,7 +360,7 @@ def test_nothing_is_global_but_constants() -> None:
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
     "partstream.devtools.redaction.fragments",
-    "partstream.conformance.scenarios.stream_shapes",
+    "partstream.devtools.conformance.stream_shapes",
     "partstream.devtools.testing.admission",
     "partstream.testing.vendors",
     "partstream.cli",

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from partstream.conformance.scenarios.stream_shapes import ShapeOutcome
     from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
+    from partstream.devtools.conformance.stream_shapes import ShapeOutcome
     from partstream.devtools.testing.faults import Step
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.conformance.scenarios.stream_shapes import STREAM_SHAPES, ShapeOutcome
 from partstream.devtools.conformance.checks import (
     PLAYED,
     PROMISES,
@@ -45,6 +44,7 @@ from partstream.devtools.conformance.scripts import (
     Think,
     read_moves,
 )
+from partstream.devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage, Tool
@@ -54,9 +54,9 @@ from partstream.protocols.protocol import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from partstream.conformance.scenarios.stream_shapes import StreamShape
     from partstream.devtools.conformance.checks import ProbeFunction
     from partstream.devtools.conformance.parsing import Parser, ParserReport
+    from partstream.devtools.conformance.stream_shapes import StreamShape
     from partstream.devtools.conformance.transcript import Answer
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from partstream.protocols.serve import WireEvent
 
-__all__ = ["STREAM_SHAPES", "ShapeOutcome", "StreamShape"]
-
 
 @dataclass(frozen=True, slots=True)
 class ShapeOutcome:
