@@ -21,9 +21,9 @@ from rich.table import Table
 from benchmarks.agent_session import play_session
 from benchmarks.cache_placements import PLACEMENTS, marked
 from benchmarks.caching_page import markdown, picture
+from partstream.devtools.testing.vendors import VENDORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.testing.prompt_cache import PromptCache
-from partstream.testing.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

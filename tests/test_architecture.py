@@ -362,7 +362,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.devtools.redaction.fragments",
     "partstream.devtools.conformance.stream_shapes",
     "partstream.devtools.testing.admission",
-    "partstream.testing.vendors",
+    "partstream.devtools.testing.vendors",
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",

@@ -8,7 +8,7 @@ import pytest
 from partstream import ChatMessage, DataPart, RequestOptions, Tool
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.upstream import ReplayUpstream
-from partstream.testing.vendors import VENDORS
+from partstream.devtools.testing.vendors import VENDORS
 from upstreams.upstreams import ask, gateway_to, run
 
 TOOL = Tool("f", "x" * 40_000, {"type": "object"})

@@ -1,7 +1,7 @@
 """The prompt cache of a served model: what requests have written, and which tokens of the next one are read from it.
 
 A request is a :class:`CachedPrompt` here: blocks in the order of the prompt, marks, and the vendor's rule, which the
-modules of :mod:`partstream.testing.vendors` make of it. A cache holds beginnings of prompts, not prompts: each by the
+modules of :mod:`partstream.devtools.testing.vendors` make of it. A cache holds beginnings of prompts, not prompts: each by the
 digest of all blocks up to a mark. How long a vendor keeps them is left out, because nobody here waits for minutes.
 """
 

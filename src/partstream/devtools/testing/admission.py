@@ -43,6 +43,7 @@ from partstream.devtools.testing.faults import (
 )
 from partstream.devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
+from partstream.devtools.testing.vendors import VENDORS
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
@@ -51,7 +52,7 @@ from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
 from partstream.testing.refusals import check_request, check_signed_state
-from partstream.testing.vendors import VENDORS, Vendor
+from partstream.testing.vendors.vendor import Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -197,7 +197,7 @@ class ReplayUpstream:
         limits: The limits of connections.
         protocols: The names of the protocols that it speaks, as a server that knows no others; None for all.
         bills_cache: Whether it bills prompts by the rules of its vendors' caches, and says so in the usage; a protocol
-            without a row in :data:`partstream.testing.vendors.VENDORS` is not billed.
+            without a row in :data:`partstream.devtools.testing.vendors.VENDORS` is not billed.
 
     Raises:
         CallerError: An argument is invalid; the type of the error says which.
