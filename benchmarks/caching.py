@@ -22,8 +22,8 @@ from benchmarks.agent_session import play_session
 from benchmarks.cache_placements import PLACEMENTS, marked
 from benchmarks.caching_page import markdown, picture
 from partstream.devtools.testing.vendors import VENDORS
+from partstream.devtools.testing.vendors.vendor import PromptCache
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.testing.prompt_cache import PromptCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

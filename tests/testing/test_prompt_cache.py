@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from partstream.testing.prompt_cache import (
+from partstream.devtools.testing.vendors.vendor import (
     Bill,
     CachedPrompt,
     CacheRule,

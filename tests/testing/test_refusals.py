@@ -6,9 +6,9 @@ from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import play
+from partstream.devtools.testing.vendors.vendor import check_calls, check_request, check_signatures
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest
-from partstream.testing.refusals import check_calls, check_request, check_signatures
 from testing.clients import body, run
 
 

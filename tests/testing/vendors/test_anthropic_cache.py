@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.vendors.vendor import CachedPrompt, PromptCache
 from partstream.protocols.serve import WireRequest
-from partstream.testing.prompt_cache import CachedPrompt, PromptCache
 from partstream.testing.vendors.anthropic_messages import VENDOR
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -44,6 +44,7 @@ from partstream.devtools.testing.faults import (
 from partstream.devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream.devtools.testing.vendors import VENDORS
+from partstream.devtools.testing.vendors.vendor import Vendor, check_request, check_signed_state
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
@@ -51,8 +52,6 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loa
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
-from partstream.testing.refusals import check_request, check_signed_state
-from partstream.testing.vendors.vendor import Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,10 +60,10 @@ if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.testing.faults import Step
     from partstream.devtools.testing.scripted_model import Outputs
+    from partstream.devtools.testing.vendors.vendor import PromptCache
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
-    from partstream.testing.prompt_cache import PromptCache
 
 
 # ---- recorded exchange ----

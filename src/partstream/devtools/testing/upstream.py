@@ -29,6 +29,7 @@ from partstream.devtools.testing.replaying import (
     noting_bugs,
 )
 from partstream.devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
+from partstream.devtools.testing.vendors.vendor import PromptCache
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
@@ -38,7 +39,6 @@ from partstream.server.application import ServingApp
 from partstream.server.loopback import Host
 from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.testing.prompt_cache import PromptCache
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:

@@ -25,11 +25,18 @@ from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ThinkingForm
+from partstream.devtools.testing.vendors.vendor import (
+    CachedPrompt,
+    CacheRule,
+    PromptBlock,
+    SignedState,
+    ThoughtfulCall,
+    Vendor,
+    block_of,
+)
 from partstream.protocols.anthropic_messages.models import row_of
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
-from partstream.testing.prompt_cache import CachedPrompt, CacheRule, PromptBlock, block_of
-from partstream.testing.vendors.vendor import SignedState, ThoughtfulCall, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

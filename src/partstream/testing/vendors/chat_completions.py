@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, Vendor, listed_blocks
 from partstream.protocols.failures import RefusedRequestError
-from partstream.testing.prompt_cache import OPENAI_RULE, CachedPrompt, listed_blocks
-from partstream.testing.vendors.vendor import Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

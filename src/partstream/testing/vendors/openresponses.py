@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.testing.prompt_cache import OPENAI_RULE, CachedPrompt, listed_blocks
-from partstream.testing.vendors.vendor import Vendor
+from partstream.devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, Vendor, listed_blocks
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.devtools.testing.vendors import anthropic_messages, chat_completions, gemini, ollama, openresponses
-from partstream.testing.vendors.vendor import Vendor
+from partstream.devtools.testing.vendors.vendor import Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
