@@ -8,6 +8,7 @@ from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, LanguageModelChatInformation, ModelCapabilities, RequestOptions
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Carried
+from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.lm.parts import ThinkingPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.provider_state import block_item
@@ -16,7 +17,6 @@ from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice
-from partstream.testing.vendors.anthropic_messages import VENDOR
 
 ANTHROPIC = "https://api.anthropic.com/v1"
 HAIKU, SONNET, OPUS_46, OPUS_5 = "claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5"

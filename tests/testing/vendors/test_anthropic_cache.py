@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.devtools.testing.vendors.vendor import CachedPrompt, PromptCache
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.anthropic_messages import VENDOR
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 LONG = "x" * 40_000

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.errors import InvalidRequestError
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.anthropic_messages import VENDOR
 
 HEADERS = {"anthropic-version": "2023-06-01", "x-api-key": "made-up"}
 MARK = {"type": "ephemeral"}

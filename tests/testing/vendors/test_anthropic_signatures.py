@@ -9,13 +9,13 @@ import pytest
 
 from partstream.devtools.testing.directives import NamedValue
 from partstream.devtools.testing.scripted_model import play, signature
+from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.devtools.testing.vendors.vendor import check_signed_state
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.anthropic_messages import VENDOR
 
 TOOL = {"name": "look_up", "input_schema": {"type": "object"}}
 QUESTION = {"role": "user", "content": "What is the weather?"}

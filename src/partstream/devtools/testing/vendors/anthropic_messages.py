@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.models import ModelRow
     from partstream.protocols.serve import WireRequest
 
-__all__ = ["VENDOR"]
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 """The types of blocks of thinking: they end no message, and take no mark."""
