@@ -8,11 +8,11 @@ from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPa
 from partstream.conversation.provider_state import ITEMS
 from partstream.devtools.testing.admission import endpoint_at
 from partstream.devtools.testing.scripted_model import SCENARIOS
+from partstream.devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.testing.vendors.chat_completions import MOST_OF_AN_ID
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up

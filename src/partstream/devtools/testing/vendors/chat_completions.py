@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from partstream.protocols.serve import WireRequest
 
-__all__ = ["MOST_OF_AN_ID", "VENDOR"]
-
 
 class _OpenAI(Vendor):
     def refuse(self, request: WireRequest) -> None:
