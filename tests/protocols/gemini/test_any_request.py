@@ -12,11 +12,11 @@ from conversation.samples import ORIGIN
 from conversation.strategies import conversations
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, RequestNotExpressibleError, RequestOptions, ThinkingPart, Tool, ToolMode
+from partstream.devtools.testing.vendors.gemini import VENDOR
 from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.provider_state import ITEM_TYPE
 from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.requests import NEW, OLD, prepared, written
 
 MODELS = (NEW, OLD, "gemini-3.8-flash", "gemini-2.5-pro", "gemini-3-pro-image-preview")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from partstream.devtools.testing.vendors.gemini import VENDOR
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.gemini import VENDOR
 from protocols.gemini.test_read_request import call, model, response, user
 from protocols.openresponses.wire import Event
 

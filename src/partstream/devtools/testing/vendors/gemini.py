@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from partstream.protocols.serve import WireRequest
 
-__all__ = ["VENDOR"]
-
 
 class _Google(Vendor):
     def refuse(self, request: WireRequest) -> None:
