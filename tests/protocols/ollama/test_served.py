@@ -9,13 +9,13 @@ import pytest
 from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.devtools.testing.upstream import SERVED_MODELS
+from partstream.devtools.testing.vendors.ollama import VENDOR
 from partstream.errors import InvalidRequestError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.ollama.serve import READ_REQUEST, WRITE_RESPONSE, rfc3339
 from partstream.protocols.serve import WireRequest
-from partstream.testing.vendors.ollama import VENDOR
 from protocols.ollama.test_write_request import IMAGE
 
 USER = {"role": "user", "content": "Hi"}

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from partstream.protocols.serve import WireRequest
 
-__all__ = ["VENDOR"]
-
 
 class _Ollama(Vendor):
     def refuse(self, request: WireRequest) -> None:
