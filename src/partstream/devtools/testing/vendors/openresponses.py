@@ -9,8 +9,6 @@ from partstream.devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
 
-__all__ = ["VENDOR"]
-
 
 class _OpenAI(Vendor):
     def cached_prompt(self, request: WireRequest) -> CachedPrompt:
