@@ -17,7 +17,7 @@ from webp import picture_as_webp
 from hub.page_views import admin_view
 from partstream.hub.page.document import file_html
 from partstream.hub.page.routes import join_html
-from partstream.vscode.pages.document import Hashes, Nonces
+from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route

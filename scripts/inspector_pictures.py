@@ -17,7 +17,7 @@ from inspector import sample_streams as streams
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 _DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 _PICTURES: Final = (("inspector", "light"), ("inspector-dark", "dark"))

@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 
 from inspector.browser import browser_path
 from partstream.devtools.inspector.page.assembly import SCRIPTS, page_html, page_script
-from partstream.vscode.pages.document import Hashes, resource
+from partstream.server.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

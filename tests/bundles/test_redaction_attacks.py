@@ -29,7 +29,7 @@ from partstream.devtools.bundles.exchange import (
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
 from partstream.devtools.redaction.redacting import redact
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -45,7 +45,7 @@ from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.translation import frame_answer, write_answer, write_question
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 WRITTEN = [name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_response is not None]
 ASKED = [name for name in WRITTEN if PROTOCOLS[name].read_request is not None]

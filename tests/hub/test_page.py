@@ -18,7 +18,7 @@ from partstream.hub.directory import BudgetUnit
 from partstream.hub.page.document import ago, amount, content_html, file_html, frame_html, money, percent, until
 from partstream.hub.page.routes import join_html
 from partstream.hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until
-from partstream.vscode.pages.document import Hashes, Nonces
+from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from partstream.hub.usage import Groups, HubView

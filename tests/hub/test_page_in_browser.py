@@ -11,7 +11,7 @@ from inspector.browser import axe_findings, open_file
 from partstream.hub.directory import OwnerKind
 from partstream.hub.page.document import file_html
 from partstream.hub.usage import ChangeRow, GroupBy, WorkerState
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from partstream.devtools.capturing.door import CaptureSocket, follow
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.server import LiveSource, ViewServer
-from partstream.vscode.pages.document import Nonces
+from partstream.server.pages.document import Nonces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

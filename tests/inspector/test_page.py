@@ -15,7 +15,7 @@ from inspector.handmade import STEPS, answer, frame, long_answer, view
 from partstream.codec.text import visible
 from partstream.devtools.inspector.page import assembly
 from partstream.devtools.inspector.page.assembly import facts_of, page_html
-from partstream.vscode.pages.document import Hashes, Nonces
+from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from inspector import sample_views
 from inspector.browser import axe_findings, open_file
 from inspector.handmade import answer, view
 from partstream.devtools.inspector.page.assembly import page_html
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,14 +16,14 @@ from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, view
 from partstream.codec.text import visible
 from partstream.devtools.inspector.page.assembly import SCRIPTS, STYLES, page_html, page_script, skeleton_html
-from partstream.vscode.pages.document import Hashes, resource
+from partstream.server.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
 
-    from partstream.vscode.pages.document import ContentPolicy
+    from partstream.server.pages.document import ContentPolicy
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -14,7 +14,7 @@ from inspector.handmade import view
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

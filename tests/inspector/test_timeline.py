@@ -10,7 +10,7 @@ import pytest
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, long_answer, view
 from partstream.devtools.inspector.page.assembly import page_html
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from pathlib import Path

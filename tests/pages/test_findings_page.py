@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.browser import axe_findings, open_file
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 from partstream.vscode.pages.usage import findings_html, findings_text
 
 if TYPE_CHECKING:

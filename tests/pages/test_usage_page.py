@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pages.read_html import Document, read_html
 from pages.usage_views import DAY, NOW, answer, row, view
+from partstream.server.pages.document import Hashes, Nonces
 from partstream.tokens.usage import UsageView
-from partstream.vscode.pages.document import Hashes, Nonces
 from partstream.vscode.pages.usage import dollars, tokens, usage_html
 
 NOTHING: UsageView = {"answers": [], "conversations": [], "days": []}

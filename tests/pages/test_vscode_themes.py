@@ -10,7 +10,7 @@ from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.devtools.inspector.page.assembly import page_html
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 from partstream.vscode.pages.usage import findings_html, usage_html
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
+from partstream.server.pages.document import Hashes
 from partstream.settings.kinds import shown_name
 from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import (
@@ -36,7 +37,6 @@ from partstream.tokens.ledger_file import (
     read_usage_rows,
 )
 from partstream.tokens.usage import UsageBook
-from partstream.vscode.pages.document import Hashes
 from partstream.vscode.pages.usage import usage_html
 
 if TYPE_CHECKING:

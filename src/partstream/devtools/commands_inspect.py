@@ -38,7 +38,7 @@ from partstream.devtools.recordings import (
 )
 from partstream.devtools.redaction.redacting import redact, what_is_in_it
 from partstream.lm.outputs import Outcome
-from partstream.vscode.pages.document import Hashes, Nonces
+from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.errors import UnexpectedValueError
+from partstream.server.pages.document import Nonces
 from partstream.upstream.configuration import is_off_here
 from partstream.vscode.failures import run_in_thread
 from partstream.vscode.methods import InvalidParamsError
-from partstream.vscode.pages.document import Nonces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.door import CaptureSocket
     from partstream.devtools.redaction.redacting import RedactionReport
+    from partstream.server.pages.document import ContentPolicy
     from partstream.vscode import rpc_types as wire
-    from partstream.vscode.pages.document import ContentPolicy
 
 
 # ---- recordings ----

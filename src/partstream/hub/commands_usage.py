@@ -24,8 +24,8 @@ from partstream.hub.page.document import file_html, percent
 from partstream.hub.page.routes import LINK_SECONDS, one_time_link
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
+from partstream.server.pages.document import Hashes
 from partstream.settings.kinds import ConfigurationError
-from partstream.vscode.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.provider_files import ProviderLoader
+    from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation
     from partstream.vscode.methods import Announcements
-    from partstream.vscode.pages.document import ContentPolicy
 
 
 # ---- replaced modules ----

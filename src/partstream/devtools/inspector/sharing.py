@@ -15,7 +15,7 @@ from partstream.devtools.bundles.exchange import nanoseconds_of
 from partstream.devtools.bundles.forms import FORMS, write_as
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.vscode.pages.document import Hashes
+from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from partstream.hub.directory import BudgetUnit, OwnerKind, Period
 from partstream.hub.usage import GroupBy, added
-from partstream.vscode.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
+from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
 from partstream.vscode.pages.usage import exact, share, tokens
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         UsageReport,
         WorkerState,
     )
-    from partstream.vscode.pages.document import ContentPolicy
+    from partstream.server.pages.document import ContentPolicy
 
 
 # ---- words ----
@@ -526,7 +526,7 @@ def frame_html(policy: ContentPolicy) -> str:
         "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
         '\n<p class="unseen" id="said" role="status"></p>'
     )
-    scripts = (resource("partstream.vscode.pages.document", "replacing.js") + resource(_PACKAGE, "hub.js"),)
+    scripts = (resource("partstream.server.pages.document", "replacing.js") + resource(_PACKAGE, "hub.js"),)
     return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
 
 
@@ -547,8 +547,8 @@ def _patterns() -> str:
 
 def _styles() -> tuple[str, ...]:
     names = (
-        ("partstream.vscode.pages.document", "theme.css"),
-        ("partstream.vscode.pages.document", "usage.css"),
+        ("partstream.server.pages.document", "theme.css"),
+        ("partstream.server.pages.document", "usage.css"),
         (_PACKAGE, "hub.css"),
     )
     return ("".join(resource(package, name) for package, name in names),)

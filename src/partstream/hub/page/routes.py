@@ -25,9 +25,9 @@ from partstream.hub.page.document import PERIODS, content_html, frame_html
 from partstream.hub.store.values import StoreError, StoreUnreachableError
 from partstream.hub.usage import overview, reader_of
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.pages.document import Nonces, document, resource
 from partstream.server.requests import RequestFailedError
 from partstream.server.state import OwnerReply
-from partstream.vscode.pages.document import Nonces, document, resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from partstream.hub.usage import Reader
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
+    from partstream.server.pages.document import ContentPolicy
     from partstream.server.state import OwnerHandler, OwnerRequest
-    from partstream.vscode.pages.document import ContentPolicy
 
 
 # ---- join ----
@@ -59,7 +59,7 @@ def join_html(policy: ContentPolicy) -> str:
     """
     styles = "".join(
         resource(package, name)
-        for package, name in (("partstream.vscode.pages.document", "theme.css"), (_PACKAGE, "hub.css"))
+        for package, name in (("partstream.server.pages.document", "theme.css"), (_PACKAGE, "hub.css"))
     )
     return document(
         "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)

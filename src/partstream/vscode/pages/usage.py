@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible
-from partstream.vscode.pages.document import (
+from partstream.server.pages.document import (
     PATTERNS,
     Column,
     Piece,
@@ -28,8 +28,8 @@ from partstream.vscode.pages.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.server.pages.document import ContentPolicy
     from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
-    from partstream.vscode.pages.document import ContentPolicy
     from partstream.vscode.rpc_types import ShownFinding
 
 
@@ -121,7 +121,7 @@ def _total(days: Sequence[UsageSums]) -> UsageSums:
 
 # ---- usage page ----
 
-_PACKAGE: Final = "partstream.vscode.pages.document"
+_PACKAGE: Final = "partstream.server.pages.document"
 _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10

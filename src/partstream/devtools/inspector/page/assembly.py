@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.vscode.pages.document import data_script, document, packed_data_script, resource, text
+from partstream.server.pages.document import data_script, document, packed_data_script, resource, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from partstream.vscode.pages.document import ContentPolicy
+    from partstream.server.pages.document import ContentPolicy
 
 
 # ---- skeleton ----
@@ -220,7 +220,7 @@ def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
     """
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
     styles = [
-        resource("partstream.vscode.pages.document", "theme.css"),
+        resource("partstream.server.pages.document", "theme.css"),
         *(resource("partstream.devtools.inspector.page.assembly", name) for name in STYLES),
     ]
     body = "" if view is None else skeleton_html(view) + _data(view)
