@@ -8,7 +8,7 @@ import pytest
 
 from inspector.browser import axe_findings, open_file
 from partstream.server.pages.document import Hashes
-from partstream.vscode.pages.usage import findings_html, findings_text
+from partstream.server.pages.usage import findings_html, findings_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pages.read_html import Document, read_html
 from pages.usage_views import DAY, NOW, answer, row, view
 from partstream.server.pages.document import Hashes, Nonces
+from partstream.server.pages.usage import dollars, tokens, usage_html
 from partstream.tokens.usage import UsageView
-from partstream.vscode.pages.usage import dollars, tokens, usage_html
 
 NOTHING: UsageView = {"answers": [], "conversations": [], "days": []}
 CONVERSATION = [answer(inputTokens=10_000 * number, endedAt=NOW.timestamp() - 100 + number) for number in (1, 2, 3)]

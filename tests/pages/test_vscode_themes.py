@@ -11,7 +11,7 @@ from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.server.pages.document import Hashes
-from partstream.vscode.pages.usage import findings_html, usage_html
+from partstream.server.pages.usage import findings_html, usage_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,6 +24,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
 from partstream.server.pages.document import Hashes
+from partstream.server.pages.usage import usage_html
 from partstream.settings.kinds import shown_name
 from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import (
@@ -37,7 +38,6 @@ from partstream.tokens.ledger_file import (
     read_usage_rows,
 )
 from partstream.tokens.usage import UsageBook
-from partstream.vscode.pages.usage import usage_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,11 +19,11 @@ from partstream.config.examination import (
     finding_on_load,
 )
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
+from partstream.server.pages.usage import findings_text
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, ProviderFailedError, problem_kind
 from partstream.vscode.gateway import GatewayLoader
-from partstream.vscode.pages.usage import findings_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence

@@ -249,7 +249,7 @@ class ProviderHost:
 
     async def usage_page(self, policy: ContentPolicy) -> str:
         """The page of the same, with the answers of other processes, for a webview with this policy."""
-        from partstream.vscode.pages.usage import usage_html  # noqa: PLC0415 - few windows show the page
+        from partstream.server.pages.usage import usage_html  # noqa: PLC0415 - few windows show the page
 
         await self._learn_of_others()
         return usage_html(self._book.view(), datetime.now(UTC).astimezone(), policy, follows=True)

@@ -402,7 +402,7 @@ class Session:
 
     async def _findings_page(self, params: wire.FindingsPageParams, running: _Running) -> wire.PageResult:
         from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
-        from partstream.vscode.pages.usage import findings_html  # noqa: PLC0415 - the same
+        from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - the same
 
         return {"html": findings_html(params["name"], params["findings"], policy_of(params))}
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from partstream.hub.directory import BudgetUnit, OwnerKind, Period
 from partstream.hub.usage import GroupBy, added
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
-from partstream.vscode.pages.usage import exact, share, tokens
+from partstream.server.pages.usage import exact, share, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
