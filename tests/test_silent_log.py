@@ -73,7 +73,7 @@ def _logs(path: Path) -> bool:
 
 def _imports_silence(path: Path) -> bool:
     return any(
-        isinstance(node, ast.Import) and node.names[0].name == "partstream.codec.system"
+        isinstance(node, ast.Import) and node.names[0].name == "partstream.codec.silent_log"
         for node in ast.parse(path.read_bytes()).body
     )
 

@@ -99,7 +99,7 @@ def browser() -> Iterator[Any]:
 
 def script_figures(view: Mapping[str, Any]) -> dict[str, float]:
     """How large the page is: lines and bytes of its script, and bytes of a file of 20,000 events."""
-    lines = sum(len(resource("partstream.devtools.inspector.page.assembly", name).splitlines()) for name in SCRIPTS)
+    lines = sum(len(resource("partstream.devtools.inspector.page", name).splitlines()) for name in SCRIPTS)
     return {
         "lines of script": lines,
         "bytes of script": len(page_script().encode()),

@@ -91,7 +91,7 @@ def test_no_value_ends_the_element_that_holds_it(value: str):
 
 
 def test_the_colours_are_those_of_vscode_each_with_one_of_ours_behind_it():
-    style = resource("partstream.server.pages.document", "theme.css")
+    style = resource("partstream.server.pages", "theme.css")
     used = re.findall(r"var\((--vscode-[\w-]+)(,?)", style)
     assert used
     assert all(comma for _, comma in used)

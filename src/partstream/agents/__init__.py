@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import partstream.codec.system  # noqa: F401 - for its effect
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
     from partstream.agents.adapter import (

@@ -705,7 +705,7 @@ class ExtendedAgents:
         copy = dataclasses.replace(handoff, on_invoke_handoff=to_copy)
         target = _target(handoff)
         if target is not None:
-            copy._agent_ref = weakref.ref(self.copy_of(target))  # noqa: SLF001 - by it the SDK finds agents in a state
+            copy._agent_ref = weakref.ref(self.copy_of(target))
         return copy
 
 

@@ -10,7 +10,7 @@ import click
 
 from partstream._version import __version__
 from partstream.cli.terminal import ExitCode, drop_output, gated_streams
-from partstream.codec.system import end_silence
+from partstream.codec.silent_log import end_silence
 
 __all__ = ["COMMANDS", "main"]
 

@@ -142,7 +142,7 @@ def _filled(file: str, names: Mapping[str, str]) -> str:
 
 
 def _template(file: str) -> str:
-    return files("partstream.cli.new").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")
+    return files("partstream.cli").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")
 
 
 # ---- new ----

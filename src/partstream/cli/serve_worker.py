@@ -20,7 +20,7 @@ import click
 
 from partstream.cli.serve_plan import Heard, JsonScreen, Opened, Screen, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
-from partstream.codec.system import end_silence
+from partstream.codec.silent_log import end_silence
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import partstream.codec.system
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.config.table import SETTINGS
 from partstream.settings.row import Setting, SettingSource
 

@@ -193,8 +193,8 @@ ANY_CONVERSATION: Final = ConversationRules()
 # ---- capabilities ----
 # What is known of a model when a request to it is written, in no server's words; None means unknown.
 #
-# A list of models says it (:mod:`partstream.upstream.model_facts`), or a person who configured the model. Whoever sends the
-# request puts it into :attr:`partstream.conversation.preparation.RequestSettings.capabilities`.
+# A list of models says it (:mod:`partstream.upstream.model_facts`), or a person who configured the model. Whoever sends
+# the request puts it into :attr:`partstream.conversation.preparation.RequestSettings.capabilities`.
 
 
 class ThinkingForm(StrEnum):

@@ -96,8 +96,8 @@ class ChatCaptures:
         with ExitStack() as stack:
             if self._is_kept:
                 from partstream.devtools.capturing.door import (
-                    CaptureSocket,  # noqa: PLC0415 - a thread that one answer may do without
-                    CaptureSocketThread,  # noqa: PLC0415
+                    CaptureSocket,
+                    CaptureSocketThread,
                 )
 
                 stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
@@ -116,7 +116,7 @@ class ChatCaptures:
         from partstream.devtools.commands_inspect import (  # noqa: PLC0415 - at somebody's wish
             can_open_browser,
             page_beside,
-            print_text,  # noqa: PLC0415
+            print_text,
         )
         from partstream.devtools.inspector.view import ViewedFile  # noqa: PLC0415
 

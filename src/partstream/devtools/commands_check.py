@@ -1,7 +1,7 @@
 """`partstream check`: judges recorded streams by the contract and reports a verdict for each rule.
 
-Prints; the judging is in :mod:`partstream.devtools.commands_check`, the rules in :mod:`partstream.lm.contract`, the reading of
-recordings in :mod:`partstream.protocols`.
+Prints; the judging is in :mod:`partstream.devtools.commands_check`, the rules in :mod:`partstream.lm.contract`, the
+reading of recordings in :mod:`partstream.protocols`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`partstream conformance`: tests a provider or a model server against the contract, and says what it breaks.
 
-The testing is in :mod:`partstream.devtools.conformance`; what is printed, in :mod:`partstream.devtools.commands_conformance`.
+The testing is in :mod:`partstream.devtools.conformance`; what is printed, in
+:mod:`partstream.devtools.commands_conformance`.
 """
 
 from __future__ import annotations

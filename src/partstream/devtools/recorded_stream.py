@@ -328,10 +328,9 @@ def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "")
     """What the bytes of a stream are: their protocol and their framing.
 
     Args:
-        data: The bytes, as they were on the wire or as :func:`partstream.devtools.recorded_stream.as_stream` gives them.
-        name: A name whose ending may tell the framing.
-        protocol: The protocol's name, or None to tell it from the events.
-        path: Where they came from, for the error; the name where it is not given.
+        data: The bytes, as they were on the wire or as :func:`partstream.devtools.recorded_stream.as_stream` gives
+        them. name: A name whose ending may tell the framing. protocol: The protocol's name, or None to tell it from the
+        events. path: Where they came from, for the error; the name where it is not given.
 
     Raises:
         RecordingError: The protocol is unknown, or the events tell none.

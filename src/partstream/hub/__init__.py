@@ -1,1 +1,1 @@
-"""Hub."""
+"""Serves models to many people, each with a key, budgets and a policy."""

@@ -133,7 +133,7 @@ class OpenHub:
         """
         from partstream.hub.store.opening import (  # noqa: PLC0415
             database_address,
-            opened_store,  # noqa: PLC0415
+            opened_store,
             shown_address,
             tables_version,
         )

@@ -664,7 +664,7 @@ class RoutedProvider(LanguageModelChatProvider):
         providers: Mapping[str, LanguageModelChatProvider],
         routes: Mapping[str, ModelRoute],
         *,
-        rules: CircuitRules = CircuitRules(),  # noqa: B008 - immutable
+        rules: CircuitRules = CircuitRules(),
         may_use: Callable[[Caller, str], bool] = lambda caller, model: True,
         now: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -32,7 +32,7 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
     from partstream.hub.client import (  # noqa: PLC0415 - as above
         base_url_of,
         hub_address,
-        join,  # noqa: PLC0415 - with httpx2, and few windows join a hub
+        join,
         join_code,
     )
 

@@ -1,1 +1,1 @@
-"""Lm."""
+"""VS Code's values and interfaces: parts, messages, providers, progress, events, cancellation, usage, and the contract."""

@@ -178,8 +178,9 @@ class StreamOptions:
 
 
 FastPath: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
-"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.codec.json_codec` returns it or as its
-bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the long way."""
+"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.codec.json_codec` returns it or as
+its bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the long way.
+"""
 
 
 class ResponseStream(Protocol):

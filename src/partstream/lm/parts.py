@@ -3,7 +3,8 @@
 Pure values: they know no wire, no socket and no screen. They compare by content and cannot be changed once made, so a
 part that was reported to one consumer can safely go to another.
 
-Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in :mod:`partstream.lm.contract`.
+Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in
+    :mod:`partstream.lm.contract`.
 """
 
 from __future__ import annotations

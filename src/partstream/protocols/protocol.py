@@ -151,8 +151,8 @@ class ResponseReaderSpec:
             then, see :mod:`partstream.protocols.thinking`.
         claim: Says how sure the protocol is that an event, with its kind or None, is one of its own.
         frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
-            see :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string. Without
-            fields, the sink takes the bytes of the event as they came.
+            see :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string.
+            Without fields, the sink takes the bytes of the event as they came.
         events_of: Turns the document that a server sends in place of a stream into the events that it stands for; None
             where the protocol has no such document.
     """

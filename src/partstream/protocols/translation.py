@@ -1,8 +1,8 @@
 """Translates requests and answers from one wire into another, sans-IO.
 
 Any two protocols with the corners it takes translate into each other, through the values in the middle:
-:class:`partstream.lm.outputs.Asked` and the outputs of an answer. docs/translation.md says for every pair what is lost on
-the way; tests/unsupported has the table of each protocol.
+:class:`partstream.lm.outputs.Asked` and the outputs of an answer. docs/translation.md says for every pair what is lost
+on the way; tests/unsupported has the table of each protocol.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.system import CACHE
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.lm.parts import is_mark
@@ -200,7 +201,7 @@ class KeptFiles:
     def __init__(
         self,
         folder: Path | None = None,
-        limits: FileLimits = FileLimits(),  # noqa: B008 - immutable
+        limits: FileLimits = FileLimits(),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._folder = KeptFolder(folder or CACHE.path() / _FOLDER, _NAME, limits, clock)

@@ -26,6 +26,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOptions, Unmapped

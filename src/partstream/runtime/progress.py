@@ -149,9 +149,10 @@ def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
 class CheckedProgress:
     """Takes the parts of one response from its provider, and hands those that keep the contract to `progress`.
 
-    It is a :class:`~partstream.lm.provider.DrainingProgress`, a :class:`~partstream.lm.provider.FinishingProgress` and a
-    :class:`~partstream.lm.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of the
-    provider reports the end of the response with :meth:`complete`, :meth:`fail` or :meth:`cancel`.
+    It is a :class:`~partstream.lm.provider.DrainingProgress`, a :class:`~partstream.lm.provider.FinishingProgress` and
+    a
+    :class:`~partstream.lm.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of
+    the provider reports the end of the response with :meth:`complete`, :meth:`fail` or :meth:`cancel`.
 
     Args:
         progress: The host's own progress.

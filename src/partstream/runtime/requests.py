@@ -13,6 +13,7 @@ from enum import Enum, auto
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.errors import LanguageModelError, ProviderStuckError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.contract import CheckMode

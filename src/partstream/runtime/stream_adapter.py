@@ -12,6 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError

@@ -7,10 +7,11 @@
     application = app(provider)  # for uvicorn, granian, hypercorn, or a mount in Starlette and FastAPI
 """
 
-import partstream.codec.system
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.server.application import Providers, ServingApp, app
 from partstream.server.settings import ServingSettings
 
-# From here on `partstream.server.application` is the function; `from partstream.server.application import` still finds the module.
+# From here on `partstream.server.application` is the function; `from partstream.server.application import` still finds
+# the module.
 
 __all__ = ["Providers", "ServingApp", "ServingSettings", "app"]

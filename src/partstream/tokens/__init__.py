@@ -1,6 +1,6 @@
 """Token counts, each with its source."""
 
-import partstream.codec.system  # noqa: F401 - for its effect
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.tokens.counting import Counter, Counters, MessageCounter, estimate_text, estimate_tokens
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount, Vocabulary, vocabulary_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import partstream.codec.system
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
     from partstream.settings.kinds import ConfigurationError

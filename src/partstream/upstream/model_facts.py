@@ -1,7 +1,7 @@
 """The known facts about a model, each with its source; knows no server and no VS Code.
 
-None means unknown. Only :mod:`partstream.upstream.model_information` and :mod:`partstream.upstream.model_information` decide what to assume
-for unknown facts.
+None means unknown. Only :mod:`partstream.upstream.model_information` and :mod:`partstream.upstream.model_information`
+decide what to assume for unknown facts.
 """
 
 from __future__ import annotations

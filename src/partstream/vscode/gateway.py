@@ -72,8 +72,8 @@ class TokenMemory:
     def _usage_of_others(self, days: int) -> list[UsageRow]:
         from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
         from partstream.tokens.ledger_file import (
-            LedgerFile,  # noqa: PLC0415 - comes with it
-            UsageOfOthers,  # noqa: PLC0415 - comes with it
+            LedgerFile,
+            UsageOfOthers,
         )
 
         path = self._path()

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
+    from partstream.tokens.usage import AnswerUsage
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation
     from partstream.vscode.methods import Announcements
@@ -198,9 +199,9 @@ class ProviderHost:
         """
         from partstream.devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - not before the first answer
         from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - the same
-            HostedAnswer,  # noqa: PLC0415 - not before the first answer
+            HostedAnswer,
             SealedState,
-            restored,  # noqa: PLC0415 - not before the first answer
+            restored,
             unsealed,
         )
 
@@ -372,7 +373,7 @@ class ProviderHost:
             self._telling.add(telling)
             telling.add_done_callback(self._telling.discard)
 
-    async def _tell_usage(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
+    async def _tell_usage(self, answer: AnswerUsage, conversation: str | None) -> None:
         await self._learn_of_others()
         of_conversation, of_day = self._book.sums_of(answer, conversation)
         self._announcements.did_answer({"answer": answer, "conversation": of_conversation, "day": of_day})

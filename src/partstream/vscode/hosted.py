@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatProvider
     from partstream.runtime.provider_files import ProviderLoader, Stamp
+    from partstream.tokens.usage import AnswerUsage
     from partstream.vscode import rpc_types as wire
 
 
@@ -519,7 +520,7 @@ def counted_usage(
     }
 
 
-def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> wire.AnswerUsage | None:
+def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> AnswerUsage | None:
     """The usage of an answer that ended now; None if `usage` lacks the input or the output."""
     prompt, completion = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
     if prompt is None or completion is None:

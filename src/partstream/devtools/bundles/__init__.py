@@ -1,1 +1,1 @@
-"""Bundles."""
+"""Recorded exchanges as files: our own bundle, HAR, mitmproxy, and plain streams."""

@@ -1,7 +1,7 @@
 """The file that holds an exchange with a model server, so that somebody else can look at it and play it again.
 
-The values are in :mod:`partstream.devtools.bundles.exchange`. No I/O and no clock: whoever owns a socket or a file gives the
-bytes and the times. docs/bundles.md describes the file for other programs.
+The values are in :mod:`partstream.devtools.bundles.exchange`. No I/O and no clock: whoever owns a socket or a file
+gives the bytes and the times. docs/bundles.md describes the file for other programs.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
 from partstream.devtools.bundles.archive import read_bundle

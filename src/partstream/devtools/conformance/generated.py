@@ -1,8 +1,8 @@
 """Strategies of Hypothesis for exercises: answers of a model, faults of its server, moves of a consumer.
 
 Hypothesis only makes exercises up here: an exercise is data before anything runs, so a run with the same seed has the
-same conversations, however the target behaves. :mod:`partstream.devtools.conformance.exercises` makes what fails smaller.
-Imported only when something is to be generated: Hypothesis is of the extra `conformance`.
+same conversations, however the target behaves. :mod:`partstream.devtools.conformance.exercises` makes what fails
+smaller. Imported only when something is to be generated: Hypothesis is of the extra `conformance`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Transcripts: everything that happened in one conversation with a target, recorded and not judged.
 
-A transcript knows no rule: :mod:`partstream.devtools.conformance.checks` judges it, now or later. It holds the script and the
-moves that led to it, so that :mod:`partstream.devtools.conformance.driving` can repeat it.
+A transcript knows no rule: :mod:`partstream.devtools.conformance.checks` judges it, now or later. It holds the script
+and the moves that led to it, so that :mod:`partstream.devtools.conformance.driving` can repeat it.
 """
 
 from __future__ import annotations

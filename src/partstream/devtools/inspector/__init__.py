@@ -1,1 +1,1 @@
-"""Inspector."""
+"""Shows recorded answers: bytes, events, parts, times, and what broke."""

@@ -181,7 +181,7 @@ class Measured:
     terminal: float | None = None
     end: float | None = None
     output_tokens: int | None = None
-    rhythm: Rhythm = Rhythm()  # noqa: RUF009 - immutable
+    rhythm: Rhythm = Rhythm()
 
 
 @dataclass(frozen=True, slots=True)

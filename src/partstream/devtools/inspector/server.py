@@ -7,7 +7,8 @@
     POST stop     ends the server
 
 All paths are relative in the page, so that it works at any port and behind any prefix of an editor that forwards it.
-:mod:`partstream.devtools.inspector.server` says who may ask. There is no cookie, no CORS, and nothing is fetched from elsewhere.
+:mod:`partstream.devtools.inspector.server` says who may ask. There is no cookie, no CORS, and nothing is fetched from
+elsewhere.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Recorder."""
+"""Records what passes between a client and a model server."""

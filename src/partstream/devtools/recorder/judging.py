@@ -1,8 +1,8 @@
 """Judges exchanges that are over, in a process of its own: what it takes must hold up nothing that goes by.
 
 A thread would not do: on a busy machine, one that is put to sleep while it holds the interpreter's lock stops all
-others for as long. `python -m partstream.devtools.recorder.judging` reads recordings from its input, each behind its length in 4
-bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
+others for as long. `python -m partstream.devtools.recorder.judging` reads recordings from its input, each behind its
+length in 4 bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The scenarios: functions from a request to the answer of a scripted model; they know no wire and no clock.
 
 A scenario is a pure function. Its answer consists of parts and exactly one `Finish`, like the output of an adapter;
-:mod:`partstream.devtools.testing.scripted_model` adds usage and price. Text arrives in pieces like those of real models, and contains
-characters of two, three and four bytes, so that splits inside a character occur.
+:mod:`partstream.devtools.testing.scripted_model` adds usage and price. Text arrives in pieces like those of real
+models, and contains characters of two, three and four bytes, so that splits inside a character occur.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The replay upstream: a real model server on loopback with selectable answers and faults.
 
-It is the serving application with a scripted provider: :mod:`partstream.devtools.testing.admission` is strict and selects the
-answers, :mod:`partstream.devtools.testing.replaying` records exchanges and applies faults, :mod:`partstream.server.loopback`
-speaks HTTP.
+It is the serving application with a scripted provider: :mod:`partstream.devtools.testing.admission` is strict and
+selects the answers, :mod:`partstream.devtools.testing.replaying` records exchanges and applies faults,
+:mod:`partstream.server.loopback` speaks HTTP.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class ReplayUpstream:
             ...  # talk to upstream.base_url
             assert upstream.requests[0].body["stream"] is True
 
-    :mod:`partstream.devtools.testing.admission` has the paths. The model ids are the names of the scenarios; all other models
-    answer with the default scenario.
+    :mod:`partstream.devtools.testing.admission` has the paths. The model ids are the names of the scenarios; all other
+    models answer with the default scenario.
 
     Args:
         port: The port to listen on; 0 for any free port.

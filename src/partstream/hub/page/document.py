@@ -477,7 +477,7 @@ def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
 # The frame holds nothing of the hub: its script gets the content with the reader's key, in a header. The content is
 # the same HTML that a file holds, so that a file says what the page says, without a script.
 
-_PACKAGE: Final = "partstream.hub.page.document"
+_PACKAGE: Final = "partstream.hub.page"
 PERIODS: Final = (1, 7, 30, 90)
 """The days that a reader chooses between."""
 
@@ -526,7 +526,7 @@ def frame_html(policy: ContentPolicy) -> str:
         "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
         '\n<p class="unseen" id="said" role="status"></p>'
     )
-    scripts = (resource("partstream.server.pages.document", "replacing.js") + resource(_PACKAGE, "hub.js"),)
+    scripts = (resource("partstream.server.pages", "replacing.js") + resource(_PACKAGE, "hub.js"),)
     return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
 
 
@@ -547,8 +547,8 @@ def _patterns() -> str:
 
 def _styles() -> tuple[str, ...]:
     names = (
-        ("partstream.server.pages.document", "theme.css"),
-        ("partstream.server.pages.document", "usage.css"),
+        ("partstream.server.pages", "theme.css"),
+        ("partstream.server.pages", "usage.css"),
         (_PACKAGE, "hub.css"),
     )
     return ("".join(resource(package, name) for package, name in names),)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # It is the same for everybody, and holds neither a code nor a name: its script takes the code from behind the `#` of
 # its URL. Nothing is given to the hub until the person wants it.
 
-_PACKAGE: Final = "partstream.hub.page.document"
+_PACKAGE: Final = "partstream.hub.page"
 
 
 def join_html(policy: ContentPolicy) -> str:
@@ -58,8 +58,7 @@ def join_html(policy: ContentPolicy) -> str:
         policy: How the page names what it allows; it must let the script connect to its own server.
     """
     styles = "".join(
-        resource(package, name)
-        for package, name in (("partstream.server.pages.document", "theme.css"), (_PACKAGE, "hub.css"))
+        resource(package, name) for package, name in (("partstream.server.pages", "theme.css"), (_PACKAGE, "hub.css"))
     )
     return document(
         "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)

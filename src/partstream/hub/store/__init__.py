@@ -1,1 +1,1 @@
-"""Store."""
+"""The hub's database, on SQLite or Postgres."""

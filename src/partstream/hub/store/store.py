@@ -11,18 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.hub.store import rows as tables
 from partstream.hub.store.rows import broken_invariants
 from partstream.hub.store.values import (
     Access,
     AnswerContent,
     HubStoreUnusableError,
-    directory_rows,
-    joining,
-    learned,
-    leasing,
     places,
-    settling,
-    workers,
 )
 
 if TYPE_CHECKING:
@@ -268,8 +263,8 @@ class HubStore:
         """All that there is, at one moment; None if its version is `known_version`."""
 
         def read(work: Transaction) -> Directory | None:
-            version = directory_rows.version_of(work)
-            return None if version == known_version else directory_rows.read_directory(work, version)
+            version = tables.version_of(work)
+            return None if version == known_version else tables.read_directory(work, version)
 
         return self._engine.run(read, Access.READ)
 
@@ -288,7 +283,7 @@ class HubStore:
             DirectoryChangedError: The directory has another version.
         """
         return self._engine.run(
-            lambda work: directory_rows.change_directory(work, changes, by, expected_version), Access.WRITE_DURABLY
+            lambda work: tables.change_directory(work, changes, by, expected_version), Access.WRITE_DURABLY
         )
 
     def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
@@ -298,7 +293,7 @@ class HubStore:
             most: The most records.
             before_version: Only those of older versions.
         """
-        return self._engine.run(lambda work: directory_rows.read_records(work, most, before_version), Access.READ)
+        return self._engine.run(lambda work: tables.read_records(work, most, before_version), Access.READ)
 
     def add_join_code(self, code: JoinCode) -> None:
         """Keeps the digest of a code, with which its person gets a key, once.
@@ -306,7 +301,7 @@ class HubStore:
         Raises:
             DirectoryConflictError: There is no such person.
         """
-        self._engine.run(lambda work: joining.add_join_code(work, code))
+        self._engine.run(lambda work: tables.add_join_code(work, code))
 
     def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
         """Makes a key for a code, which is used up by that.
@@ -319,7 +314,7 @@ class HubStore:
         Returns:
             The key; None if the code is unknown, used or expired, or its person is gone or disabled.
         """
-        return self._engine.run(lambda work: joining.join(work, code_digest, key_id, key_digest), Access.WRITE_DURABLY)
+        return self._engine.run(lambda work: tables.join(work, code_digest, key_id, key_digest), Access.WRITE_DURABLY)
 
     # ---- workers ----
 
@@ -334,20 +329,20 @@ class HubStore:
             windows: The numbers of the windows that it wants to know of, beside those with a recall that it has not
                 answered.
         """
-        return self._engine.run(lambda work: workers.heartbeat(work, worker, windows))
+        return self._engine.run(lambda work: tables.heartbeat(work, worker, windows))
 
     def leave(self, worker: str) -> None:
         """Ends a worker that has settled everything, or whose journal somebody else has settled.
 
         What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
         """
-        self._engine.run(lambda work: settling.leave(work, worker))
+        self._engine.run(lambda work: tables.leave(work, worker))
 
     # ---- budgets ----
 
     def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, Window]:
         """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
-        return self._engine.run(lambda work: leasing.open_windows(work, rules))
+        return self._engine.run(lambda work: tables.open_windows(work, rules))
 
     def lease(self, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
         """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
@@ -358,7 +353,7 @@ class HubStore:
         Returns:
             What was granted and how the window is now, by its number.
         """
-        return self._engine.run(lambda work: leasing.lease(work, worker, asks))
+        return self._engine.run(lambda work: tables.lease(work, worker, asks))
 
     def give_back(self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]) -> GivenBack:
         """Gives back what a worker does not need, by the number of the window; never more than it holds.
@@ -373,7 +368,7 @@ class HubStore:
         Returns:
             What the worker holds now of these windows.
         """
-        return self._engine.run(lambda work: leasing.give_back(work, worker, counter, amounts, recalls))
+        return self._engine.run(lambda work: tables.give_back(work, worker, counter, amounts, recalls))
 
     def ask_recall(self, windows: Mapping[int, int]) -> dict[int, int]:
         """Asks all workers to give back what they hold of windows and do not use.
@@ -385,7 +380,7 @@ class HubStore:
         Returns:
             The number of the recall that serves, by the number of the window.
         """
-        return self._engine.run(lambda work: leasing.ask_recall(work, windows))
+        return self._engine.run(lambda work: tables.ask_recall(work, windows))
 
     def settle(self, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> Settled:
         """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
@@ -401,7 +396,7 @@ class HubStore:
         Returns:
             The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
         """
-        return self._engine.run(lambda work: settling.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
+        return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
 
     def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
         """Takes what a silent worker holds as spent, because nobody can know what it has used.
@@ -413,7 +408,7 @@ class HubStore:
         Returns:
             What was taken, by the number of the window.
         """
-        return self._engine.run(lambda work: settling.forfeit(work, worker, counter))
+        return self._engine.run(lambda work: tables.forfeit(work, worker, counter))
 
     # ---- kept requests and answers ----
 
@@ -444,11 +439,11 @@ class HubStore:
 
         Args:
             worker: The worker.
-            rows: What it has learned.
+            rows: What it has tables.
             since: The batch up to which it has read; 0 for a new worker.
             most: How many facts it wants at once.
         """
         return self._engine.run(
-            lambda work: learned.exchange_learned(work, worker, rows, since, most),
+            lambda work: tables.exchange_learned(work, worker, rows, since, most),
             Access.WRITE if rows else Access.READ,
         )

@@ -2,8 +2,8 @@
 
 An agent of this wire remembers nothing by itself: the next request brings its whole run again
 (docs/wires/ai-sdk.md#ag-ui-memory). VS Code knows only the text and the calls that it has to run. The rest goes out in
-the metadata of thinking (:data:`partstream.conversation.provider_state.ITEMS`), and comes back in requests to the same agent
-as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
+the metadata of thinking (:data:`partstream.conversation.provider_state.ITEMS`), and comes back in requests to the same
+agent as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
 
     {"type": "ag-ui", "message": {"role": "reasoning" | "tool", "id", "content", ...}}    a message of the run
     {"type": "ag-ui", "call": {"id", "name", "arguments"}, "parent": ID}     a call that the agent has run itself

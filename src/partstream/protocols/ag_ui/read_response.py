@@ -1,10 +1,10 @@
 """AG-UI: events of a run in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: EVENTS says what an event is for that table, and which handler it has.
-Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what has no part is
-counted as :class:`Unmapped`.
-Rule 4: a whole answer has RUN_FINISHED, which alone tells VS Code's calls (docs/wires/ai-sdk.md#ag-ui-calls).
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: EVENTS says what an event is for that table, and which handler it has. Rule 3: nothing is checked
+against a schema. What is missing, null or of another type says nothing; what has no part is counted as
+:class:`Unmapped`. Rule 4: a whole answer has RUN_FINISHED, which alone tells VS Code's calls
+(docs/wires/ai-sdk.md#ag-ui-calls).
 
 Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/ai-sdk.md#ag-ui-runs.
 """

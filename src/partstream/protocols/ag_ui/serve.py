@@ -190,13 +190,13 @@ class _Reader:
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
-    "system": _Reader._system,  # noqa: SLF001 - the table of the class
-    "developer": _Reader._system,  # noqa: SLF001
-    "user": _Reader._user,  # noqa: SLF001
-    "assistant": _Reader._assistant,  # noqa: SLF001
-    "reasoning": _Reader._reasoning,  # noqa: SLF001
-    "tool": _Reader._tool,  # noqa: SLF001
-    "activity": _Reader._activity,  # noqa: SLF001
+    "system": _Reader._system,
+    "developer": _Reader._system,
+    "user": _Reader._user,
+    "assistant": _Reader._assistant,
+    "reasoning": _Reader._reasoning,
+    "tool": _Reader._tool,
+    "activity": _Reader._activity,
 }
 
 

@@ -1,10 +1,10 @@
 """Anthropic Messages: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: EVENTS says which handler an event has; what becomes of blocks and deltas stand in the tables of `message.py`.
-Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
-counted as :class:`Unmapped`.
-Rule 4: an answer is whole with `message_stop`, or with a stop reason and the end of the bytes.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: EVENTS says which handler an event has; what becomes of blocks and deltas stand in the tables of
+`message.py`. Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what
+is not known is counted as :class:`Unmapped`. Rule 4: an answer is whole with `message_stop`, or with a stop reason and
+the end of the bytes.
 
 Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 """

@@ -392,7 +392,7 @@ class Quirks:
     """
 
     system_role: str = "system"
-    attachments: AttachmentForms = AttachmentForms()  # noqa: RUF009 - immutable
+    attachments: AttachmentForms = AttachmentForms()
     call_ids: CallIdRule = CallIdRule(_OWN_IDS, FORTY_SIGNS)  # noqa: RUF009
     tool_names: NameForm = ANY_NAME
     empty_content: str | None = None
@@ -405,7 +405,7 @@ class Quirks:
     required: str = "required"
     stream_options: Mapping[str, Any] | None = field(default_factory=lambda: MappingProxyType({"include_usage": True}))
     limit_field: str = MAX_TOKENS
-    effort: Effort = Effort(reasoning_effort)  # noqa: RUF009
+    effort: Effort = Effort(reasoning_effort)
     reasoning_back: ReasoningBack = ReasoningBack.RECEIVED
     filled_reasoning: str = ""
     fills_signatures: bool = False

@@ -1,12 +1,11 @@
 """Chat Completions: chunks in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: `message.DELTA` says what is read of a delta, in this order. Its fields are independent: none hides another
-(docs/wires/chat-completions.md#deltas). What a chunk says about its end counts after its delta.
-Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
-counted as :class:`Unmapped`.
-Rule 4: the end is only ever inferred. A finish reason and the end of the bytes, or `[DONE]`, is a whole answer; calls
-are handed out then.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: `message.DELTA` says what is read of a delta, in this order. Its fields are independent: none hides
+another (docs/wires/chat-completions.md#deltas). What a chunk says about its end counts after its delta. Rule 3: nothing
+is checked against a schema. What is missing, null or of another type says nothing; what is not known is counted as
+:class:`Unmapped`. Rule 4: the end is only ever inferred. A finish reason and the end of the bytes, or `[DONE]`, is a
+whole answer; calls are handed out then.
 
 Source: docs/wires/chat-completions.md. No specification says what servers send.
 """

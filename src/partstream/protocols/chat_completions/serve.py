@@ -359,12 +359,12 @@ class _Reader:
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
-    "system": _Reader._system,  # noqa: SLF001 - the table of the class
-    "developer": _Reader._system,  # noqa: SLF001
-    "user": _Reader._user,  # noqa: SLF001
-    "assistant": _Reader._assistant,  # noqa: SLF001
-    "tool": _Reader._tool,  # noqa: SLF001
-    "function": _Reader._function,  # noqa: SLF001
+    "system": _Reader._system,
+    "developer": _Reader._system,
+    "user": _Reader._user,
+    "assistant": _Reader._assistant,
+    "tool": _Reader._tool,
+    "function": _Reader._function,
 }
 
 
@@ -865,11 +865,11 @@ class WrittenState:
 
 
 _WRITTEN_STATE_WRITERS: Final[dict[str, Callable[[WrittenState, Mapping[str, Any]], Iterator[_Delta]]]] = {
-    TOOL_CALL_ID: WrittenState._call,  # noqa: SLF001 - the table of the class
-    EXTRA_CONTENT: WrittenState._extra,  # noqa: SLF001
-    REASONING_DETAILS: WrittenState._details,  # noqa: SLF001
-    THINKING_BLOCKS: WrittenState._blocks,  # noqa: SLF001
-    FIELD: WrittenState._text,  # noqa: SLF001
+    TOOL_CALL_ID: WrittenState._call,
+    EXTRA_CONTENT: WrittenState._extra,
+    REASONING_DETAILS: WrittenState._details,
+    THINKING_BLOCKS: WrittenState._blocks,
+    FIELD: WrittenState._text,
 }
 """By the field that an item of each form has; the first that an item has is its form."""
 

@@ -2,8 +2,9 @@
 
 A model signs parts of its answer, and refuses or loses its train of thought where a signature does not come back at
 exactly the part that had it (docs/wires/gemini.md#signatures). The items of one answer are, in order, in the metadata
-of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come back in requests to the same upstream and
-model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these forms::
+of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come back in requests to the same upstream
+and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these
+forms::
 
     {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
                                                                the server gave the id, and the signature, if any

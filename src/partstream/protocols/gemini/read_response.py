@@ -1,11 +1,11 @@
 """Gemini: chunks of `streamGenerateContent` in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.read_response.PARTS` says what each is.
-Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
-counted as :class:`Unmapped`.
-Rule 4: the end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the
-bytes ended. Content after a finish reason still counts (docs/wires/gemini.md#observed-streams).
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.read_response.PARTS`
+says what each is. Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing;
+what is not known is counted as :class:`Unmapped`. Rule 4: the end is only ever inferred: some chunk said why the model
+stopped, or that the prompt was refused, and the bytes ended. Content after a finish reason still counts
+(docs/wires/gemini.md#observed-streams).
 """
 
 from __future__ import annotations

@@ -288,15 +288,15 @@ class _ContentReader:
 
 
 _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], None]]] = {
-    "functionCall": _ContentReader._call,  # noqa: SLF001 - the table of the class
-    "functionResponse": _ContentReader._response,  # noqa: SLF001
-    "inlineData": _ContentReader._file,  # noqa: SLF001
-    "fileData": _ContentReader._file,  # noqa: SLF001
+    "functionCall": _ContentReader._call,
+    "functionResponse": _ContentReader._response,
+    "inlineData": _ContentReader._file,
+    "fileData": _ContentReader._file,
     **dict.fromkeys(
         ("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
-        _ContentReader._carried,  # noqa: SLF001
+        _ContentReader._carried,
     ),
-    "text": _ContentReader._text,  # noqa: SLF001
+    "text": _ContentReader._text,
 }
 """What is read of a part, by its data field."""
 

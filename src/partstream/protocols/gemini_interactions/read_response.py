@@ -239,13 +239,13 @@ _SHOWN: Final = frozenset({"model_output", "user_input", "text"})
 """The kinds of steps that are no more than their content."""
 
 DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
-    "text": Steps._text,  # noqa: SLF001 - the table of the class
-    "thought_summary": Steps._summary,  # noqa: SLF001
-    "thought_signature": Steps._signature,  # noqa: SLF001
-    "arguments_delta": Steps._arguments,  # noqa: SLF001
-    "text_annotation": Steps._annotations,  # noqa: SLF001
-    "text_annotation_delta": Steps._annotations,  # noqa: SLF001
-    **dict.fromkeys(("image", "audio", "document", "video"), Steps._file),  # noqa: SLF001
+    "text": Steps._text,
+    "thought_summary": Steps._summary,
+    "thought_signature": Steps._signature,
+    "arguments_delta": Steps._arguments,
+    "text_annotation": Steps._annotations,
+    "text_annotation_delta": Steps._annotations,
+    **dict.fromkeys(("image", "audio", "document", "video"), Steps._file),
 }
 """What is read of a delta, and of the content of a whole step, by its type."""
 

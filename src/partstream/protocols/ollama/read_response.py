@@ -1,12 +1,11 @@
 """Ollama: lines of an answer in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: `_MESSAGE` says what is read of a line's message, in this order: one line may hold thinking, text, calls and
-images, the last line too (docs/wires/ollama.md#lines).
-Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
-counted as :class:`Unmapped`.
-Rule 4: a whole answer has a line with `done: true`, or with a reason for its end. Without either it was cut, whatever
-came before: a runner that stops by itself says nothing (docs/wires/ollama.md#framing).
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: `_MESSAGE` says what is read of a line's message, in this order: one line may hold thinking, text,
+calls and images, the last line too (docs/wires/ollama.md#lines). Rule 3: nothing is checked against a schema. What is
+missing, null or of another type says nothing; what is not known is counted as :class:`Unmapped`. Rule 4: a whole answer
+has a line with `done: true`, or with a reason for its end. Without either it was cut, whatever came before: a runner
+that stops by itself says nothing (docs/wires/ollama.md#framing).
 """
 
 from __future__ import annotations

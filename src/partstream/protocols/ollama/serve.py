@@ -142,10 +142,10 @@ class _Reader:
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
-    "system": _Reader._system,  # noqa: SLF001 - the table of the class
-    "user": _Reader._user,  # noqa: SLF001
-    "assistant": _Reader._assistant,  # noqa: SLF001
-    "tool": _Reader._tool,  # noqa: SLF001
+    "system": _Reader._system,
+    "user": _Reader._user,
+    "assistant": _Reader._assistant,
+    "tool": _Reader._tool,
 }
 
 _FIELDS: Final = frozenset({"role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id", "name"})

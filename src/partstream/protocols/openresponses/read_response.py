@@ -1,8 +1,8 @@
 """OpenResponses: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at the state.
-Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has.
-Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
+the state. Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has. Rule 3: no I/O, no
+clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
 Source: OpenResponses specification 2026-04-24; what servers really do is in docs/wires/openresponses.md.
 """
@@ -325,7 +325,8 @@ class Slot(StreamedText):
         output_index: The item's place as the slot's events say it, or None.
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
-        sink: The short way for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an `output_index`,
+        sink: The short way for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
+            `output_index`,
             because then only the long way tells whose a delta is.
         item: The item that it belongs to, set when it is added to one.
         announced: Whether it is known to be a part of its own, however much its text is like another's.

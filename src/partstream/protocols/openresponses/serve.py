@@ -254,11 +254,11 @@ class _Reader:
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
-    "message": _Reader._message,  # noqa: SLF001 - the table of the class
-    "function_call": _Reader._call,  # noqa: SLF001
-    "function_call_output": _Reader._output,  # noqa: SLF001
-    "reasoning": _Reader._reasoning,  # noqa: SLF001
-    "compaction": _Reader._compaction,  # noqa: SLF001
+    "message": _Reader._message,
+    "function_call": _Reader._call,
+    "function_call_output": _Reader._output,
+    "reasoning": _Reader._reasoning,
+    "compaction": _Reader._compaction,
 }
 
 

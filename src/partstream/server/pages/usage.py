@@ -121,7 +121,7 @@ def _total(days: Sequence[UsageSums]) -> UsageSums:
 
 # ---- usage page ----
 
-_PACKAGE: Final = "partstream.server.pages.document"
+_PACKAGE: Final = "partstream.server.pages"
 _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10

@@ -1,1 +1,1 @@
-"""Page."""
+"""The inspector's page: its scripts and styles, and how they are put together."""

@@ -220,8 +220,8 @@ def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
     """
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
     styles = [
-        resource("partstream.server.pages.document", "theme.css"),
-        *(resource("partstream.devtools.inspector.page.assembly", name) for name in STYLES),
+        resource("partstream.server.pages", "theme.css"),
+        *(resource("partstream.devtools.inspector.page", name) for name in STYLES),
     ]
     body = "" if view is None else skeleton_html(view) + _data(view)
     return document(title, body, policy, styles=styles, scripts=[page_script()])
@@ -229,9 +229,7 @@ def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
 
 def page_script() -> str:
     """The whole script of the page, without comments and indentation, which a reader of the file has no use for."""
-    script = _COMMENTS.sub(
-        "", "\n".join(resource("partstream.devtools.inspector.page.assembly", name) for name in SCRIPTS)
-    )
+    script = _COMMENTS.sub("", "\n".join(resource("partstream.devtools.inspector.page", name) for name in SCRIPTS))
     return "\n".join(line for line in map(str.strip, script.splitlines()) if line)
 
 
