@@ -81,8 +81,8 @@ The function is named behind the file, `my_provider.py:make`, unless it is calle
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
 variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and in the place of `{upstream}`.
 
-A target with a **script** of its own gets a `partstream.devtools.conformance.Script`; `script.answer_to(messages)` is the answer
-that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
+A target with a **script** of its own gets a `partstream.devtools.conformance.Script`; `script.answer_to(messages)` is
+the answer that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
 
 A target that has neither is told by the **prompt**. What it cannot be made to do is *not judged*, unless it has
 declared the ability: then it is *untestable* after three tries, which counts as failed. `--prompt SCENARIO=TEXT` says

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.vscode.rpc_types import ShownFinding
+    from partstream.server.pages.usage import ShownFinding
 
 # Colours of VS Code 1.139: `theme-defaults` and `chartsColors.ts`.
 THEMES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {

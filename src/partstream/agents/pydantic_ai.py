@@ -678,8 +678,8 @@ def _unmapped(event: Any, part: str = "") -> Unmapped:
 # One run of the framework: its events until it ends, and what it waits for where it has stopped.
 #
 # What a run may hand out is said by the type of its result, for this run alone: the agent's own, or
-# `DeferredToolRequests`. An agent with output validators takes no type for one run (docs/wires/agents.md#external-
-# tools-of-pydantic-ai); there a handler of the run's deferred calls ends it.
+# `DeferredToolRequests`. An agent with output validators takes no type for one run
+# (docs/wires/agents.md#external-tools-of-pydantic-ai); there a handler of the run's deferred calls ends it.
 
 _VALIDATORS: Final = "output validators"
 """Is in the framework's error for an agent that has them."""

@@ -6,6 +6,7 @@ What commands write through `click.echo`, loggers and the standard streams meets
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -19,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
-from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.text import visible
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def _source() -> Path | None:
     """The folder or the file that this package was installed from; None for an index."""
     try:
         kept = distribution(_NAME).read_text("direct_url.json")
-        url = urlsplit(loads(kept.encode())["url"]) if kept else None
-    except (PackageNotFoundError, JSONDecodeError, KeyError):
+        url = urlsplit(json.loads(kept)["url"]) if kept else None
+    except (PackageNotFoundError, json.JSONDecodeError, KeyError):
         return None
     return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
 

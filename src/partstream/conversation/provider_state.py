@@ -393,11 +393,11 @@ def _marker_of(fields: Any) -> StateMarker | None:
 # ---- thinking memory ----
 # The state of thinking for clients that drop it: kept in memory by the digest of the answer that it belongs to.
 #
-# A model may demand the thinking before its call back, signed or encrypted. Each wire carries it to the client and
-# back in the field of its servers. But the official types of Chat Completions and of Ollama have no such field, and
-# libraries build their history from the text and the calls alone (docs/wires/serving.md#reasoning-that-a-wire-cannot-
-# carry). An answer that comes back without its state gets it here: by the caller, the text, and the calls with their
-# ids.
+# A model may demand the thinking before its call back, signed or encrypted. Each wire carries it to the client and back
+# in the field of its servers. But the official types of Chat Completions and of Ollama have no such field, and
+# libraries build their history from the text and the calls alone
+# (docs/wires/serving.md#reasoning-that-a-wire-cannot-carry). An answer that comes back without its state gets it here:
+# by the caller, the text, and the calls with their ids.
 #
 # What is kept is lost with the process, and the oldest goes first: the model then misses state, as it would without.
 

@@ -655,9 +655,9 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
 
 def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
     """Adds fields to a digest, each after its length, so that different lists of fields give different digests."""
-    for field in fields:
-        digest.update(b"%d:" % len(field))
-        digest.update(field)
+    for one in fields:
+        digest.update(b"%d:" % len(one))
+        digest.update(one)
 
 
 def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:

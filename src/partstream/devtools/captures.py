@@ -95,7 +95,7 @@ class ChatCaptures:
         """Lets other programs of the user ask for the answers while the block runs."""
         with ExitStack() as stack:
             if self._is_kept:
-                from partstream.devtools.capturing.door import (
+                from partstream.devtools.capturing.door import (  # noqa: PLC0415 - a server, where answers are kept
                     CaptureSocket,
                     CaptureSocketThread,
                 )

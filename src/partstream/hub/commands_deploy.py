@@ -159,7 +159,11 @@ def ray_application(values: Mapping[str, Any]) -> Any:
 
 def _made(plan: ServePlan, workers: int) -> Any:
     """A provider that names resources has a deployment of its own, and the others run beside the application."""
-    from partstream.hub.ray import LONGEST_ANSWER_SECONDS, deployment, provider_deployment
+    from partstream.hub.ray import (  # noqa: PLC0415 - needs Ray
+        LONGEST_ANSWER_SECONDS,
+        deployment,
+        provider_deployment,
+    )
 
     sources = [_absolute(source) for source in plan.sources]
     apart = {default_name(one): provider_deployment(one) for one in sources if load(one).resources}

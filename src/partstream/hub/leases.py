@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # ---- sizes ----
 # How much a worker leases of a window at a time: enough to ask seldom, and never so much that others go without.
 #
-# Source: docs/hub-budgets.md, "How large a lease is".
+# See docs/hub-budgets.md, "How large a lease is".
 
 LEASE_SECONDS: Final = 5.0
 """The seconds for which a lease should last at the rate at which its worker reserves, unless the settings say else."""

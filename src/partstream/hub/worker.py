@@ -128,12 +128,12 @@ class Liveness:
 # Without I/O and without a clock: every method takes the time, in seconds of any clock that only grows. Whoever
 # drives it asks for the next operation, carries it out, and brings the result, one at a time:
 #
-# operation = keeper.next_operation(now) keeper.done(operation, operation.run(tools), now)        or
-# keeper.failed(seconds, now)
+# 1. `operation = keeper.next_operation(now)`
+# 2. `keeper.done(operation, operation.run(tools), now)`, or `keeper.failed(seconds, now)`
 #
 # A worker does so in the thread of its database, a simulation in its virtual time.
 #
-# Source: docs/hub-budgets.md.
+# See docs/hub-budgets.md.
 
 _POLL: Final = 0.1
 _POLL_PER_WORKER: Final = 0.005

@@ -1,1 +1,1 @@
-"""VS Code's values and interfaces: parts, messages, providers, progress, events, cancellation, usage, and the contract."""
+"""VS Code's values and interfaces: parts, messages, providers, events, cancellation, usage, the contract."""

@@ -207,8 +207,9 @@ def _usable(seconds: float) -> float | None:
 # ---- error bodies ----
 # Reads the JSON values in which servers say what went wrong, under any status and any content type.
 #
-# Servers of several wires, or gateways in front of them, send these shapes (docs/wires/chat-completions.md#error-
-# bodies). A protocol whose servers send others reads those first, see :mod:`partstream.protocols.errors`.
+# Servers of several wires, or gateways in front of them, send these shapes
+# (docs/wires/chat-completions.md#error-bodies). A protocol whose servers send others reads those first, see
+# :mod:`partstream.protocols.errors`.
 
 _MAX_ID: Final = 200
 _MAX_ATTEMPTS: Final = 10

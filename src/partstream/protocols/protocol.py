@@ -28,7 +28,7 @@ from partstream.conversation.preparation import ANY_CONVERSATION
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.errors import COMMON_ERRORS, Errors
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest  # noqa: TC001 - names that installed protocols import from here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -79,7 +79,7 @@ def _schemas(value: Any) -> list[Mapping[str, Any]]:
 # ---- inlined ----
 # Puts definitions where they are referred to: for servers that know no `$ref`, such as Qwen and Gemini.
 #
-# Sources: docs/wires/chat-completions.md#tools-and-schemas and docs/wires/gemini.md#tools-and-schemas.
+# See docs/wires/chat-completions.md#tools-and-schemas and docs/wires/gemini.md#tools-and-schemas.
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _MOST_INLINED: Final = 500
@@ -131,7 +131,7 @@ class _Inlining:
 # ---- openapi subset ----
 # The subset of OpenAPI that Google takes as a protobuf message: one unknown keyword anywhere fails the whole request.
 #
-# Source: docs/wires/gemini.md#tools-and-schemas.
+# See docs/wires/gemini.md#tools-and-schemas.
 
 _KEYWORDS: Final = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties"}

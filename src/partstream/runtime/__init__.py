@@ -1,1 +1,1 @@
-"""Being VS Code for a provider: `connect`, `read_stream`, `StreamAdapter`, the consumer, the tool loop, provider files."""
+"""Being VS Code for a provider: `connect`, `read_stream`, `StreamAdapter`, consumer, tool loop, files."""

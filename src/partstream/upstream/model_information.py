@@ -467,11 +467,11 @@ def _extra(model: OfferedModel, limits: ModelLimits) -> dict[str, Any]:
 def _costs(pricing: Pricing) -> dict[str, Any]:
     """The known prices in VS Code's fields."""
     costs: dict[str, Any] = {}
-    for name, field in _COSTS.items():
-        price = getattr(pricing, field)
+    for name, known_as in _COSTS.items():
+        price = getattr(pricing, known_as)
         if price is not None:
             costs[name[0].lower() + name[1:] + "Cost"] = _credits(price)
-        longer = getattr(pricing.long_context, field) if pricing.long_context is not None else None
+        longer = getattr(pricing.long_context, known_as) if pricing.long_context is not None else None
         if longer is not None:
             costs[f"longContext{name}Cost"] = _credits(longer)
     if pricing.input is not None or pricing.output is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
     from decimal import Decimal
 
+    from partstream.server.pages.usage import ShownFinding
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
@@ -114,7 +115,7 @@ async def result_of(
     if harness is not None:
         facts = HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
         findings = [*findings, finding_on_harness(facts)]
-    shown = cast("list[wire.ShownFinding]", [asdict(finding) for finding in findings])
+    shown = cast("list[ShownFinding]", [asdict(finding) for finding in findings])
     return {"findings": shown, "report": findings_text(name, shown)}
 
 

@@ -71,7 +71,7 @@ class TokenMemory:
 
     def _usage_of_others(self, days: int) -> list[UsageRow]:
         from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
-        from partstream.tokens.ledger_file import (
+        from partstream.tokens.ledger_file import (  # noqa: PLC0415 - comes with the first answer
             LedgerFile,
             UsageOfOthers,
         )

@@ -2,20 +2,8 @@
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from partstream.server.pages.usage import ShownFinding
 from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
-
-# ---- shown finding ----
-# What a check found, as every page and text shows it.
-
-
-class ShownFinding(TypedDict):
-    """The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it."""
-
-    subject: str
-    verdict: Literal["fine", "warning", "problem"]
-    says: str
-    advice: str
-
 
 # ---- wire ----
 # The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.

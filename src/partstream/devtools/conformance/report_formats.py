@@ -422,12 +422,14 @@ def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:
     kind = _kind(check)
     yield f'<article id="{column.anchor(check["id"])}">'
     yield f'<span class="word {_class(kind)}">{_MARKS[kind]} {kind}</span> {_matrix_page_text(check["id"])}'
-    yield f"({_matrix_page_text(check['level'])}, section {_matrix_page_text(check['section'])}): {_matrix_page_text(check['promise'])}"
+    level, section, promise = (_matrix_page_text(check[name]) for name in ("level", "section", "promise"))
+    yield f"({level}, section {section}): {promise}"
     if check["got"]:
         yield f"<br>Got: {_matrix_page_text(check['got'])}"
     flaky = check.get("flaky")
     if flaky:
-        yield f"<br>Flaky: failed {_matrix_page_text(flaky.get('failed'))} of {_matrix_page_text(flaky.get('of'))} times"
+        failed, times = _matrix_page_text(flaky.get("failed")), _matrix_page_text(flaky.get("of"))
+        yield f"<br>Flaky: failed {failed} of {times} times"
     if kind in _MATRIX_PAGE_FAILING:
         yield "".join(f"<br>Often: {_matrix_page_text(hint)}" for hint in check.get("hint", ()))
         if check.get("repeat"):

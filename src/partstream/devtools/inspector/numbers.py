@@ -397,10 +397,10 @@ def shown_number(value: float, unit: str) -> str:
 # ---- host lane ----
 # What a person sees of an answer in VS Code, simulated: the extension's pacing, and the queue of the extension host.
 #
-# Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host (docs/wires/vscode.md#batches-of-
-# parts). Every reported part restarts a timer of 30 ms; the queue is flushed when it expires, when more than 30 parts
-# wait, or when the answer is over. Source of the pacing: `extension/src/pacing.ts`, whose rules :class:`_Pacer`
-# repeats. The time of the parts from process to process is left out.
+# Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host (docs/wires/vscode.md#batches-of-parts).
+# Every reported part restarts a timer of 30 ms; the queue is flushed when it expires, when more than 30 parts wait, or
+# when the answer is over. Source of the pacing: `extension/src/pacing.ts`, whose rules :class:`_Pacer` repeats. The
+# time of the parts from process to process is left out.
 
 FLUSH_DELAY: Final = 30.0
 """Milliseconds that the host waits for a further part."""

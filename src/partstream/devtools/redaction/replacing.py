@@ -40,9 +40,8 @@ if TYPE_CHECKING:
 # ---- stand ins ----
 # Replaces text character by character: the class and the length in UTF-8 stay, the letter goes.
 #
-# The number of bytes, the borders of chunks and the rhythm stay. White space, punctuation, combining marks, joiners
-# and bidirectional controls stay too, because bugs depend on them (docs/wires/practice.md#stand-ins-that-keep-the-
-# shape).
+# The number of bytes, the borders of chunks and the rhythm stay. White space, punctuation, combining marks, joiners and
+# bidirectional controls stay too, because bugs depend on them (docs/wires/practice.md#stand-ins-that-keep-the-shape).
 
 HIDDEN: Final = "R"
 """What stands for each character of a key: a stand-in that kept classes would still show its form."""

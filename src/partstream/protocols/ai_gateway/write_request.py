@@ -133,8 +133,8 @@ _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
 # ---- provider options ----
 # The options of the providers behind the gateway, by the creator that a model's id names.
 #
-# Source: the options of `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.138, `@ai-sdk/google` 3.0.141 and `@ai-
-# sdk/xai` 3.0.138, and "Migrating from providerOptions" in the documentation of `ai` 7.0.173.
+# Source: the options of `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.138, `@ai-sdk/google` 3.0.141 and
+# `@ai-sdk/xai` 3.0.138, and "Migrating from providerOptions" in the documentation of `ai` 7.0.173.
 
 
 def creator_of(model_id: str) -> str:

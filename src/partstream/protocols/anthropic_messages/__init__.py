@@ -36,7 +36,7 @@ PROTOCOL: Final = Protocol(
 # ---- servers ----
 # The known servers that speak Anthropic Messages.
 #
-# Source: docs/wires/anthropic-messages.md#servers. The table of rules has what a server wants in another form; this
+# See docs/wires/anthropic-messages.md#servers. The table of rules has what a server wants in another form; this
 # table says only where it is, and whether everything gets through.
 
 

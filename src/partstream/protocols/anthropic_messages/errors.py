@@ -303,8 +303,8 @@ ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, ref
 
 
 # ---- written errors ----
-# Errors as a server of this wire writes them: one type for each kind of failure (docs/wires/anthropic-
-# messages.md#errors; `anthropic` 2.12.0, `types/shared/error_object.py`).
+# Errors as a server of this wire writes them: one type for each kind of failure
+# (docs/wires/anthropic-messages.md#errors; `anthropic` 2.12.0, `types/shared/error_object.py`).
 
 API_ERROR: Final = "api_error"
 _REQUEST: Final = "invalid_request_error"

@@ -328,7 +328,7 @@ _READERS: Final[Mapping[str, Any]] = {"user": read_said_by_user, "assistant": re
 # ---- asked options ----
 # Reads how a request wants the model to think: as a level of effort, which every wire has a word for.
 #
-# Source: docs/wires/anthropic-messages.md#thinking-by-model. The writer of the response reads `display`.
+# See docs/wires/anthropic-messages.md#thinking-by-model. The writer of the response reads `display`.
 
 _NO_THINKING: Final = "none"
 _USUAL: Final = "high"
@@ -821,8 +821,8 @@ class WrittenState:
 # ---- written usage ----
 # The tokens of an answer that is written.
 #
-# Here `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields (docs/wires/anthropic-
-# messages.md#usage). A stream begins with estimates, and its end has the numbers that count.
+# Here `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields
+# (docs/wires/anthropic-messages.md#usage). A stream begins with estimates, and its end has the numbers that count.
 #
 # Source: `anthropic` 2.12.0, `types/usage.py` and `types/message_delta_usage.py`.
 
@@ -902,9 +902,9 @@ DOCUMENTS: Final = (
 # Writes an answer as the events of Anthropic Messages, part by part, or as one document.
 #
 # The order is the official one (docs/wires/anthropic-messages.md#order-of-blocks): `message_start`, the blocks one
-# after the other, `message_delta` with the stop reason and the tokens, `message_stop`. Every event has its type
-# twice, as the name of the frame and in the data: official clients read only the name (docs/wires/anthropic-
-# messages.md#events).
+# after the other, `message_delta` with the stop reason and the tokens, `message_stop`. Every event has its type twice,
+# as the name of the frame and in the data: official clients read only the name
+# (docs/wires/anthropic-messages.md#events).
 #
 # Source: `anthropic` 2.12.0, `types/raw_message_stream_event.py`.
 

@@ -38,7 +38,7 @@ PROTOCOL: Final = Protocol(
 # ---- servers ----
 # The known servers that speak Chat Completions.
 #
-# Sources: docs/wires/chat-completions.md and the documentation of the vendors, read in November 2026. This table has
+# See docs/wires/chat-completions.md and the documentation of the vendors, read in November 2026. This table has
 # the address of each server and whether everything gets through; what a server takes in another form is a quirk.
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # ---- optional fields ----
 # The fields of Chat Completions that servers refuse, and what takes their place.
 #
-# Sources: docs/wires/chat-completions.md#tools-and-schemas and the sections after it.
+# See docs/wires/chat-completions.md#tools-and-schemas and the sections after it.
 
 OPTIONAL_FIELDS: Final = (
     # gpt-5.4 and newer reason by default and refuse tools then: only "none" passes, with no effort in the body too.

@@ -158,7 +158,7 @@ CHOSEN_EFFORTS: Final[Mapping[EffortAs, Effort]] = {
 # ---- reasoning back ----
 # What a message of the assistant takes back of the reasoning that led to it.
 #
-# Source: docs/wires/chat-completions.md#sending-reasoning-back.
+# See docs/wires/chat-completions.md#sending-reasoning-back.
 #
 # What was received in a field goes back in the same field, whole, unless the server is known to want it elsewhere or
 # not at all.
@@ -534,11 +534,11 @@ OWN_SETTINGS: Final = OwnSettings(
 # ---- server quirks ----
 # Which quirks each known server has: rows by its name, and rows for some of its models.
 #
-# A row says only what differs from :class:`partstream.protocols.chat_completions.models.Quirks`, the smallest
-# request. A model behaves differently on each server, so rows for models belong to a server too. The reasons:
-# docs/wires/chat-completions.md#messages, docs/wires/chat-completions.md#ids-and-names, docs/wires/chat-
-# completions.md#tools-and-schemas, docs/wires/chat-completions.md#prompt-caching, docs/wires/chat-
-# completions.md#reasoning-effort and docs/wires/chat-completions.md#sending-reasoning-back.
+# A row says only what differs from :class:`partstream.protocols.chat_completions.models.Quirks`, the smallest request.
+# A model behaves differently on each server, so rows for models belong to a server too. The reasons:
+# docs/wires/chat-completions.md#messages, docs/wires/chat-completions.md#ids-and-names,
+# docs/wires/chat-completions.md#tools-and-schemas, docs/wires/chat-completions.md#prompt-caching,
+# docs/wires/chat-completions.md#reasoning-effort and docs/wires/chat-completions.md#sending-reasoning-back.
 
 _NINE: Final = IdForm(9, shortest=9, refused=re.compile("[^A-Za-z0-9]"), filler="")
 """Mistral refuses other ids with code 3280."""

@@ -90,7 +90,7 @@ def _without_files(part: dict[str, Any]) -> dict[str, Any]:
 # ---- optional fields ----
 # What Gemini servers refuse of a request, and the request without it.
 #
-# Sources: docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and docs/wires/gemini.md#thinking-config.
+# See docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and docs/wires/gemini.md#thinking-config.
 
 _ID_IS_UNKNOWN: Final = r"unknown name \W?id\W? at .{0,80}function_?(?:call|response)"
 _CONFIG: Final = "generationConfig"

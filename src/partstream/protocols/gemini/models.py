@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # ---- thinking config ----
 # How a Gemini model is told how much to think: by a level, or by a number of tokens; both together are refused.
 #
-# Source: docs/wires/gemini.md#thinking-config. The tokens of a word are those of Google's own compatible endpoint
+# See docs/wires/gemini.md#thinking-config. The tokens of a word are those of Google's own compatible endpoint
 # (ai.google.dev, OpenAI compatibility).
 
 _NONE: Final = "none"

@@ -187,7 +187,7 @@ class CarriedParts:
 # The dummy in place of signatures that are missing: without one, Gemini 3 and later refuse a call of the current
 # turn.
 #
-# Source: docs/wires/gemini.md#unsigned-calls. A signature is missing where another model made the call, or a host has
+# See docs/wires/gemini.md#unsigned-calls. A signature is missing where another model made the call, or a host has
 # lost it. Steps of finished turns are not checked, and stay bare.
 
 DUMMY: Final = "skip_thought_signature_validator"

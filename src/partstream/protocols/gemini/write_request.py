@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 # ---- model parts ----
 # Writes what a model said as the parts of its content, each with the signature that it came with.
 #
-# Source: docs/wires/gemini.md#signatures. A signature goes back on exactly the part that had it: a text that was
+# See docs/wires/gemini.md#signatures. A signature goes back on exactly the part that had it: a text that was
 # signed is a part of its own, and no text takes over the signature of another one.
 
 _NOTHING: Final = ""
@@ -343,7 +343,7 @@ def _text_of(pieces: Iterable[Piece]) -> str:
 # ---- options ----
 # What a caller may choose for a request, under whatever name, as fields of a body.
 #
-# Source: docs/wires/gemini.md#thinking-config. Nearly all of it has its place in `generationConfig`; a field that
+# See docs/wires/gemini.md#thinking-config. Nearly all of it has its place in `generationConfig`; a field that
 # Google does not know fails the whole request.
 
 _EFFORT: Final = "effort"

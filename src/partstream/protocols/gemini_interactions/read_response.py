@@ -58,7 +58,7 @@ SIGNATURE: Final = "signature"
 # ---- steps ----
 # The steps of an interaction, by their index: what each kind shows, carries and hands out.
 #
-# Source: docs/wires/gemini.md#interactions, and the types of `google-genai` 3.4.0 (`_gaos/types/interactions`).
+# See docs/wires/gemini.md#interactions, and the types of `google-genai` 3.4.0 (`_gaos/types/interactions`).
 
 _NOT_CARRIED: Final = f"step (more than {MOST_ITEMS} of one answer, or no JSON)"
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 # (:data:`partstream.conversation.provider_state.ITEMS`) and come back in requests to the same upstream and model as the
 # pieces :class:`partstream.conversation.turns.Reasoning`. Each has the form::
 #
-# {"type": "message-field", "field": NAME, "text": TEXT}
+#     `{"type": "message-field", "field": NAME, "text": TEXT}`
 #
 # NAME is `thinking` for the field of the assistant's message that holds thoughts, and `content` for thoughts in tags
 # at the beginning of the content: the text with its tags, as it came. Nothing is signed

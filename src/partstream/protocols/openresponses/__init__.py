@@ -26,7 +26,7 @@ PROTOCOL: Final = Protocol(
 # ---- servers ----
 # The known servers that speak OpenResponses.
 #
-# Sources: docs/wires/openresponses.md and the documentation of the vendors, read in November 2026.
+# See docs/wires/openresponses.md and the documentation of the vendors, read in November 2026.
 
 
 def _whole(server: str, base_url: str, source: str) -> ServerProtocol:

@@ -79,8 +79,8 @@ def document(
 # ---- policy ----
 # The Content-Security-Policy of a page: what it runs and draws is in the page itself, and nothing is fetched.
 #
-# Source: Content Security Policy Level 3; https://code.visualstudio.com/api/extension-guides/webview#content-
-# security-policy
+# Source: Content Security Policy Level 3;
+# https://code.visualstudio.com/api/extension-guides/webview#content-security-policy
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _SOURCE: Final = re.compile(r"[A-Za-z0-9+.:/*'-]+(?: [A-Za-z0-9+.:/*'-]+)*")

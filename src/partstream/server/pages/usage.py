@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from partstream.codec.text import visible
 from partstream.server.pages.document import (
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
-    from partstream.vscode.rpc_types import ShownFinding
+
+
+class ShownFinding(TypedDict):
+    """The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it."""
+
+    subject: str
+    verdict: Literal["fine", "warning", "problem"]
+    says: str
+    advice: str
 
 
 # ---- usage text ----
