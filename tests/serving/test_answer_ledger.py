@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from partstream import Usage
 from partstream.lm.outputs import Outcome
-from partstream.server import answer_ledger
+from partstream.server import telemetry as answer_ledger
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient
 from partstream.server.telemetry import AnswerLedger, open_answer_ledger
 from partstream.tokens import ledger_file as schema

@@ -5,10 +5,10 @@ import inspect
 from typing import is_typeddict
 
 from partstream.vscode import rpc_types as wire
+from partstream.vscode import session
 from partstream.vscode.failures import GroupSecrets
 from partstream.vscode.methods import METHODS, Direction, ErrorCode
 from partstream.vscode.rpc import Outbox, StandardErrorCode
-from partstream.vscode.rpc_types import session
 
 # Served before any other request, at once.
 IMMEDIATE = {"initialize"}

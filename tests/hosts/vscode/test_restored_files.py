@@ -10,8 +10,8 @@ from conversation.samples import JPEG, PNG
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
 from partstream.runtime.answer_files import KeptFiles
+from partstream.vscode import hosted_answer as restored_files
 from partstream.vscode.hosted_answer import ShownFiles, restored
-from partstream.vscode.rpc_types import restored_files
 
 DRAWN = DataPart(PNG, "image/png")
 PHOTO = DataPart(JPEG, "image/jpeg")

@@ -879,8 +879,8 @@ _WRITTEN_STATE_WRITERS: Final[dict[str, Callable[[WrittenState, Mapping[str, Any
 #
 # The first chunk holds the role, the last the finish reason; a call is one delta with its id and name and then its
 # arguments. Thinking stands in `reasoning_content`: no official type has a field for it, and this spelling is the one
-# that most clients read: `@ai-sdk/openai-compatible` 3.0.92 and LiteLLM (see
-# docs/wires/chat-completions.md#thinking-fields).
+# that most clients read: `@ai-sdk/openai-compatible` 3.0.92 and LiteLLM
+# (docs/wires/chat-completions.md#thinking-fields).
 #
 # Source: `openai` 3.54.0, `types/chat/chat_completion_chunk.py`, and how its helper joins deltas
 # (`lib/streaming/_deltas.py`): lists are joined by the `index` of their entries, so each entry has one.
