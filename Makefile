@@ -40,7 +40,7 @@ demo: setup ## Show a whole conversation turn over real HTTP
 	$(BIN)/partstream demo
 
 # The tests of Python keep the processors busy while the extension and VS Code wait for each other.
-test: ## Run the fast tests, in less than five minutes: Python, the extension, ten checks in a real VS Code
+test: ## Run the fast tests, in less than five minutes: Python, the extension, a dozen checks in a real VS Code
 	@start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
 	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast IS_INSTALLED=1 && \
 	echo "all parts: $$(( $$(date +%s) - start )) s"
@@ -72,7 +72,7 @@ test-python: ## Run the tests of Python
 	$(call part,$(LANE) tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(LANE:%=--lane %) $(TESTS))
 
 # Shown at the end: it runs beside the tests of Python. What a machine cannot run is named.
-test-editor: ## Test the extension, and run ten checks in a real VS Code
+test-editor: ## Test the extension, and run a dozen checks in a real VS Code
 	@if ! command -v npm >/dev/null; then \
 		echo "left out: the extension's tests and the checks in a real VS Code, because npm is missing"; \
 	else \
@@ -428,8 +428,8 @@ endef
 e2e: setup ## Run the packed extension in a real VS Code
 	$(call in_vscode,run.js --lanes $(LANES),checks in a real VS Code)
 
-smoke: setup ## Run ten checks of those in a real VS Code
-	$(call in_vscode,run.js --smoke,ten checks in a real VS Code)
+smoke: setup ## Run a dozen checks of those in a real VS Code
+	$(call in_vscode,run.js --smoke,a dozen checks in a real VS Code)
 
 bench-vscode: setup ## Measure the packed extension in a real VS Code
 	$(call in_vscode,bench.js,measuring in a real VS Code)
