@@ -65,9 +65,9 @@ const RUNS = [
     begin: CONFIGURED,
     checks: [
       MODEL_IS_THERE,
-      ...CONNECTION_CHECKS,
-      ...INSPECTOR_CHECKS, // After the first answers of the window, around which VS Code asks more of its own.
+      ...INSPECTOR_CHECKS, // Before groups are added whose key is refused: they stay wrong.
       ...REPORT_CHECKS,
+      ...CONNECTION_CHECKS,
       ...ACCESSIBILITY_CHECKS,
       ...SETTINGS_EDITOR_CHECKS,
     ],
