@@ -70,7 +70,7 @@ class Peer:
         found = dict(start.environment)
         places = {"PARTSTREAM_DATA": str(start.folder / "data"), "PARTSTREAM_CACHE": str(start.folder / "cache")}
         self._process = subprocess.Popen(
-            [sys.executable, *start.python, "-P", "-m", "partstream.hosts.vscode"],
+            [sys.executable, *start.python, "-P", "-m", "partstream.vscode"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment_of(start.checkout) | places | found,

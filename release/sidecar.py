@@ -76,7 +76,7 @@ class Sidecar:
         own = {"PYTHONPATH": str(libraries), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(empty), "LC_ALL": "C.UTF-8"}
         self._said = (empty / "standard-error.txt").open("w+", encoding="utf-8", errors="replace")
         self._process = subprocess.Popen(
-            [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.hosts.vscode"],
+            [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.vscode"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

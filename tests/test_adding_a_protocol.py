@@ -155,7 +155,7 @@ def test_the_doctor_takes_the_name(environment: Mapping[str, str], base_url: str
 
 def test_a_group_of_vs_code_answers_over_the_new_wire(environment: Mapping[str, str], base_url: str) -> None:
     # The process of the extension, with the package where its Python finds it.
-    sidecar = Sidecar("env", f"PYTHONPATH={environment['PYTHONPATH']}", sys.executable, "-m", "partstream.hosts.vscode")
+    sidecar = Sidecar("env", f"PYTHONPATH={environment['PYTHONPATH']}", sys.executable, "-m", "partstream.vscode")
     try:
         sidecar.initialize()
         request = {"perch": "word-of-the-cage", "mod": "noisy"}

@@ -108,4 +108,4 @@ function readmesProvider({ folder }) {
 }
 
 /** How the sidecar's command line begins to differ from every other program's. */
-export const SIDECAR = "partstream.hosts.vscode";
+export const SIDECAR = "partstream.vscode";

@@ -127,7 +127,7 @@ export function sidecarCommand(plan: Plan, bundledLibraries: string, environment
   const path = [bundledLibraries, environment["PYTHONPATH"]].filter(Boolean).join(delimiter);
   return {
     executable: plan.python.executable,
-    arguments: ["-P", "-m", "partstream.hosts.vscode"],
+    arguments: ["-P", "-m", "partstream.vscode"],
     environment: { ...Object.fromEntries(kept), PYTHONPATH: path },
     directory: plan.folder ?? homedir(),
   };

@@ -54,7 +54,7 @@ test("the bundled packages come first, the current folder never, and nothing ste
   const { planner } = start();
   const environment = { PATH: "/bin", PYTHONPATH: "/mine", PYTHONHOME: "/bad", PYTHONSTARTUP: "/bad.py" };
   const command = sidecarCommand(await planner.current(), "/bundled", environment);
-  assert.deepEqual(command.arguments, ["-P", "-m", "partstream.hosts.vscode"]);
+  assert.deepEqual(command.arguments, ["-P", "-m", "partstream.vscode"]);
   assert.deepEqual(command.environment, { PATH: "/bin", PYTHONPATH: ["/bundled", "/mine"].join(delimiter) });
 });
 

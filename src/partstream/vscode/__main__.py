@@ -1,4 +1,4 @@
-"""`python -m partstream.vscode.rpc_types`: the sidecar, as the extension starts it."""
+"""`python -m partstream.vscode`: the sidecar, as the extension starts it."""
 
 import sys
 

@@ -138,7 +138,7 @@ class Sidecar(Peer):
 
     def __init__(self, *command: str) -> None:
         super().__init__()
-        command = command or (sys.executable, "-m", "partstream.hosts.vscode")
+        command = command or (sys.executable, "-m", "partstream.vscode")
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         self.errors = ""

@@ -125,7 +125,7 @@ def test_the_log_names_file_and_line_and_shows_no_frame_of_ours(write, code):
     with running(path) as sidecar:
         sidecar.information()
         sidecar.until_logged(f"could not be loaded ({path}, line ")
-        assert "partstream/hosts" not in sidecar.logs()
+        assert "partstream/vscode" not in sidecar.logs()
         assert "importlib" not in sidecar.logs()
 
 
