@@ -141,7 +141,7 @@ def test_it_does_not_grow_beyond_its_bounds_and_the_rows_used_last_stay(
     monkeypatch.setitem(schema.CAPACITIES, "counts", (100, "used"))
     monkeypatch.setattr("partstream.tokens.ledger_file._TRIMMED_EVERY", 1)
     for day in range(20):
-        monkeypatch.setattr("partstream.tokens.ledger.worker._today", lambda day=day: 20_000 + day)
+        monkeypatch.setattr("partstream.tokens.ledger._today", lambda day=day: 20_000 + day)
         with accounting_in(tmp_path) as accounting:
             messages = [ChatMessage.user(f"{day} {number}") for number in range(20)]
             estimate = accounting.estimate_request(MODEL, [*CONVERSATION, *messages])

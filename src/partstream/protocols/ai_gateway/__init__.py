@@ -18,7 +18,7 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
-    spoken_at=loaded("partstream.protocols.ai_gateway.servers", "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.ai_gateway", "SPOKEN_AT"),
 )
 
 

@@ -30,7 +30,7 @@ PROTOCOL: Final = Protocol(
     ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,
     title="Chat Completions",
-    spoken_at=loaded("partstream.protocols.chat_completions.servers", "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.chat_completions", "SPOKEN_AT"),
     says="Servers with `/chat/completions`: most model servers",
 )
 

@@ -22,7 +22,7 @@ PROTOCOL: Final = Protocol(
     ends=Terminators(),
     has_chunks=True,
     title="Gemini",
-    spoken_at=loaded("partstream.protocols.gemini.servers", "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.gemini", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
 )
 

@@ -19,7 +19,7 @@ PROTOCOL: Final = Protocol(
     tag=None,
     has_chunks=True,
     title="Ollama",
-    spoken_at=loaded("partstream.protocols.ollama.servers", "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.ollama", "SPOKEN_AT"),
     says="Ollama's native `/api/chat`",
 )
 

@@ -19,7 +19,7 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
-    spoken_at=loaded("partstream.protocols.openresponses.servers", "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.openresponses", "SPOKEN_AT"),
 )
 
 
