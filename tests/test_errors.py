@@ -10,7 +10,7 @@ from partstream import errors
 from partstream.errors import LanguageModelErrorCode, TimeoutPhase
 
 CLASSES = [
-    value for name in errors.__all__ if inspect.isclass(value := getattr(errors, name)) and issubclass(value, Exception)
+    value for name in vars(errors) if inspect.isclass(value := getattr(errors, name)) and issubclass(value, Exception)
 ]
 
 EXAMPLES: dict[type[Exception], dict[str, Any]] = {

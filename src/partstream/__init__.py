@@ -387,7 +387,7 @@ _LAZY = {
     "chat_model": "partstream.runtime.simple",
     "text_of": "partstream.runtime.simple",
     "user_request": "partstream.runtime.simple",
-    "StreamAdapter": "partstream.stream_adapter",
+    "StreamAdapter": "partstream.runtime.stream_adapter",
     "CountSource": "partstream.tokens.families",
     "TokenCount": "partstream.tokens.families",
     "ConfigurationError": "partstream.settings.kinds",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from partstream.hub import authentication as keys
 from partstream.hub.authentication import (
     HubAuthenticator,
     HubCaller,
@@ -16,7 +17,7 @@ from partstream.hub.authentication import (
     read_key,
     verified_key,
 )
-from partstream.hub.directory import Directory, Key, Person, Team, keys
+from partstream.hub.directory import Directory, Key, Person, Team
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.clients import key_places
 from partstream.server.requests import RequestFailedError, endpoints_of

@@ -203,9 +203,7 @@ def test_what_a_connection_broke_with_is_no_error_of_a_provider():
 
 
 UPSTREAM_ERRORS = [
-    name
-    for name in errors.__all__
-    if issubclass(getattr(errors, name), errors.UpstreamError) and name != "UpstreamError"
+    name for name in vars(errors) if issubclass(getattr(errors, name), errors.UpstreamError) and name != "UpstreamError"
 ]
 
 

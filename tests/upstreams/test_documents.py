@@ -25,7 +25,7 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.serve import WireEvent, WireRequest
 from partstream.protocols.translation import write_document
-from partstream.upstream import documents
+from partstream.upstream import transport as documents
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError

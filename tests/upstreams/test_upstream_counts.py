@@ -17,7 +17,7 @@ from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import ServerConnection
 from partstream.tokens import CountSource, TokenCount
-from partstream.upstream import upstream_counts
+from partstream.upstream import requests as upstream_counts
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.requests import UpstreamCounts
 from upstreams.upstreams import HELLO, ask, gateway_to, run, server_of

@@ -140,9 +140,7 @@ BLOCKS = """
 def test_a_provider_that_blocks_is_named_with_its_line_while_it_does_and_in_the_log_afterwards(write: Write):
     path = write(BLOCKS)
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if "# the line" in text)
-    code = (
-        "from partstream.vscode.rpc_types import process; process.STALL_SECONDS = 0.2; raise SystemExit(process.run())"
-    )
+    code = "from partstream.vscode import process; process.STALL_SECONDS = 0.2; raise SystemExit(process.run())"
     sidecar = Sidecar(sys.executable, "-c", code)
     try:
         sidecar.initialize(path)

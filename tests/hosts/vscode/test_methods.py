@@ -34,7 +34,7 @@ def test_every_shape_is_a_typed_dict_of_the_wire_with_a_description():
         for shape in filter(None, (row.params, row.result)):
             assert is_typeddict(shape)
             assert getattr(wire, shape.__name__) is shape
-    for name in wire.__all__:
+    for name in vars(wire):
         if is_typeddict(getattr(wire, name)):
             assert inspect.getdoc(getattr(wire, name)), name
 
