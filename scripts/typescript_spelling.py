@@ -24,13 +24,13 @@ class Spelling:
     """The types that a module exports, in TypeScript.
 
     Args:
-        module: The module; of what it exports, types alone are declared.
+        module: The module; its public types are declared, also those that it imports.
         export: What stands before a declaration: nothing, where all files of a program know it.
     """
 
     def __init__(self, module: ModuleType, export: str = "export ") -> None:
-        names = set(module.__all__)
-        self._declared = {name: value for name, value in vars(module).items() if name in names and _is_type(value)}
+        public = ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
+        self._declared = {name: value for name, value in public if _is_type(value)}
         self._export = export
 
     def declarations(self) -> Iterator[str]:

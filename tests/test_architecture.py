@@ -177,7 +177,7 @@ def test_importing_the_package_loads_no_library_and_no_event_loop() -> None:
     loaded = _loaded(["partstream"])
     assert "partstream.lm.parts" in loaded
     assert not loaded & (IO | {"msgspec"})
-    assert not {name for name in loaded if name.startswith(("partstream.upstreams", "partstream.consumer"))}
+    assert not {name for name in loaded if name.startswith(("partstream.upstream", "partstream.runtime"))}
 
 
 def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:

@@ -104,7 +104,7 @@ async def provider(messages, options):
     yield "Hello"
 
 def test_loaded():
-    assert not {"hypothesis", "partstream.devtools.conformance.running", "partstream.consumer"} & set(sys.modules)
+    assert not {"hypothesis", "partstream.devtools.conformance.running", "partstream.runtime.consumer"} & set(sys.modules)
 
 def test_small(partstream_answer, partstream_assert_contract):
     partstream_assert_contract(partstream_answer(provider, "Hi"))

@@ -1,9 +1,9 @@
 """What Callable example promises: `python -m pytest` checks it."""
 
-from callable_example import provider
-
 from partstream import ask_sync
-from partstream.devtools.conformance.assertions import assert_contract, recorded_answer_sync
+from partstream.devtools.conformance import assert_contract, recorded_answer_sync
+
+from callable_example import provider
 
 
 def test_it_answers() -> None:

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from server_example import provider
-
 from partstream import ask
-from partstream.devtools.conformance.assertions import assert_contract, recorded_answer
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream.devtools.conformance import assert_contract, recorded_answer
+from partstream.devtools.testing import ReplayUpstream
+
+from server_example import provider
 
 
 def test_it_hands_on_the_answer_and_keeps_the_contract_of_vs_code(monkeypatch: pytest.MonkeyPatch) -> None:

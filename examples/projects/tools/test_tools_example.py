@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from tools_example import provider
-
 from partstream import ChatMessage, CheckMode, Tool, ToolFunction, ask_sync, connect, run_tool_loop
-from partstream.devtools.conformance.assertions import assert_contract, recorded_answer_sync
+from partstream.devtools.conformance import assert_contract, recorded_answer_sync
+
+from tools_example import provider
 
 
 def shout(arguments: Mapping[str, Any]) -> str:
