@@ -1,0 +1,98 @@
+"""The names that modules had up to 0.15: an import by such a name warns, and gets what it asks for from the new module.
+
+`partstream` puts the finder behind those of Python, so it is asked for nothing that exists. The rows go with 0.17.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
+
+MOVED: Final[Mapping[str, str]] = {
+    "partstream.bundles": "partstream.devtools.bundles",
+    "partstream.bundles.exchange": "partstream.devtools.bundles.exchange",
+    "partstream.bundles.forms": "partstream.devtools.bundles.forms",
+    "partstream.bundles.redaction": "partstream.devtools.redaction.redacting",
+    "partstream.bundles.writing": "partstream.devtools.bundles.archive",
+    "partstream.conformance": "partstream.devtools.conformance",
+    "partstream.consumer": "partstream.runtime.consumer",
+    "partstream.contract": "partstream.lm.contract",
+    "partstream.hosts": "partstream.hub",
+    "partstream.hosts.ray": "partstream.hub.ray",
+    "partstream.json_codec": "partstream.codec.json_codec",
+    "partstream.messages": "partstream.lm.messages",
+    "partstream.outputs": "partstream.lm.outputs",
+    "partstream.parts": "partstream.lm.parts",
+    "partstream.protocols.life": "partstream.protocols.read_response",
+    "partstream.protocols.registry": "partstream.protocols.protocol",
+    "partstream.provider": "partstream.lm.provider",
+    "partstream.serving": "partstream.server",
+    "partstream.serving.app": "partstream.server.application",
+    "partstream.serving.metrics": "partstream.server.telemetry",
+    "partstream.serving.settings": "partstream.server.settings",
+    "partstream.serving.stored_answers": "partstream.server.stored_answers",
+    "partstream.serving.tracing": "partstream.server.tracing",
+    "partstream.simple": "partstream.runtime.simple",
+    "partstream.testing": "partstream.devtools.testing",
+    "partstream.upstreams": "partstream.upstream",
+    "partstream.usage": "partstream.lm.parts",
+}
+"""The new module of each old name that a page named."""
+
+RENAMED: Final[Mapping[str, str]] = {
+    "Asked": "InboundRequest",
+    "Claim": "MatchConfidence",
+    "Ends": "Terminators",
+    "ReadRequest": "RequestReaderSpec",
+    "ReadResponse": "ResponseReaderSpec",
+    "WriteRequest": "RequestWriterSpec",
+    "WriteResponse": "ResponseWriterSpec",
+}
+"""The new names of what installed protocols import."""
+
+
+def renamed(module: ModuleType, name: str) -> Any:
+    """What a module calls otherwise since 0.16, with a warning.
+
+    Raises:
+        AttributeError: It has no such name, and never had.
+    """
+    if name not in RENAMED or not hasattr(module, RENAMED[name]):
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{name} is called {RENAMED[name]} now", DeprecationWarning, stacklevel=3)
+    return getattr(module, RENAMED[name])
+
+
+class MovedFinder:
+    """Finds modules by their old names; the last of `sys.meta_path`."""
+
+    @classmethod
+    def find_spec(cls, name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
+        """How to load a module of an old name; None for every other name."""
+        return ModuleSpec(name, cls(), is_package=True) if name in MOVED else None
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """The import system makes the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Makes the old module say, for each name, what the new one has for it."""
+        new = import_module(MOVED[module.__name__])
+        warnings.warn(f"{module.__name__} is {new.__name__} now", DeprecationWarning, stacklevel=2)
+
+        def look_up(name: str) -> Any:
+            return getattr(new, name) if hasattr(new, name) else renamed(new, name)
+
+        vars(module)["__getattr__"] = look_up
+
+
+def find_moved_modules() -> None:
+    """Lets old names of modules be imported, once."""
+    if not any(finder is MovedFinder for finder in sys.meta_path):
+        sys.meta_path.append(MovedFinder)
