@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from partstream._moved import find_moved_modules
 from partstream._version import __version__
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import (
@@ -400,6 +401,9 @@ _LAZY = {
     "CredentialSource": "partstream.upstream.endpoint",
     "ErrorMode": "partstream.lm.outputs",
 }
+
+
+find_moved_modules()
 
 
 def __dir__() -> list[str]:

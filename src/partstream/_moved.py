@@ -58,13 +58,14 @@ RENAMED: Final[Mapping[str, str]] = {
 """The new names of what installed protocols import."""
 
 
-def renamed(module: ModuleType, name: str) -> Any:
+def renamed(module_name: str, name: str) -> Any:
     """What a module calls otherwise since 0.16, with a warning.
 
     Raises:
         AttributeError: It has no such name, and never had.
     """
-    if name not in RENAMED or not hasattr(module, RENAMED[name]):
+    module = import_module(module_name)
+    if name not in RENAMED or RENAMED[name] not in vars(module):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
     warnings.warn(f"{name} is called {RENAMED[name]} now", DeprecationWarning, stacklevel=3)
     return getattr(module, RENAMED[name])
@@ -87,7 +88,7 @@ class MovedFinder:
         warnings.warn(f"{module.__name__} is {new.__name__} now", DeprecationWarning, stacklevel=2)
 
         def look_up(name: str) -> Any:
-            return getattr(new, name) if hasattr(new, name) else renamed(new, name)
+            return getattr(new, name) if hasattr(new, name) else renamed(new.__name__, name)
 
         vars(module)["__getattr__"] = look_up
 

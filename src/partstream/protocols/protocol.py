@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
+from partstream._moved import renamed
 from partstream.codec.sse import BareJSONDecoder, JSONLinesDecoder, SSEDecoder
 from partstream.conversation.preparation import ANY_CONVERSATION
 from partstream.conversation.provider_state import Carried
@@ -696,3 +697,7 @@ def spoken_at(server: str) -> tuple[tuple[str, ServerProtocol], ...]:
         if row.server == server
     ]
     return tuple(sorted(rows, key=lambda found: found[1].order))
+
+
+def __getattr__(name: str) -> Any:
+    return renamed(__name__, name)

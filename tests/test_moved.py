@@ -1,0 +1,54 @@
+"""Old names of modules and of what installed protocols import go on for a version, with a warning."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from partstream._moved import MOVED, RENAMED
+from partstream.protocols import protocol
+
+
+@pytest.mark.parametrize("old", [name for name in MOVED if not name.startswith("partstream.hosts")])
+def test_an_old_name_imports_what_the_new_module_has(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, old, raising=False)
+    with pytest.warns(DeprecationWarning, match=f"{old} is {MOVED[old]} now"):
+        module = importlib.import_module(old)
+    new = importlib.import_module(MOVED[old])
+    public = [name for name in vars(new) if not name.startswith("_")]
+    assert all(getattr(module, name) is getattr(new, name) for name in public)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
+
+
+def test_a_statement_of_a_page_of_0_15_goes_on(tmp_path: Path) -> None:
+    """In a process of its own, where nothing is imported yet."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from partstream.outputs import Asked, Finish\n"
+        "from partstream.parts import TextPart\n"
+        "from partstream.protocols.protocol import ReadResponse, WriteRequest\n"
+        "from partstream.serving import ServingSettings, app\n"
+        "import partstream\n"
+        "assert TextPart is partstream.TextPart and Finish is partstream.Finish and callable(app)\n"
+    )
+    run = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60, check=False)
+    warned = [line for line in run.stderr.splitlines() if "DeprecationWarning" in line]
+    assert run.returncode == 0
+    assert all(line.startswith(f"{program}:") for line in warned), "a warning names the line that needs the new name"
+    assert [line.rpartition(": ")[2] for line in warned] == [
+        "partstream.outputs is partstream.lm.outputs now",
+        "Asked is called InboundRequest now",
+        "partstream.parts is partstream.lm.parts now",
+        "ReadResponse is called ResponseReaderSpec now",
+        "WriteRequest is called RequestWriterSpec now",
+        "partstream.serving is partstream.server now",
+    ]
+
+
+@pytest.mark.parametrize("old", set(RENAMED) - {"Asked"})
+def test_an_old_name_of_what_an_installed_protocol_imports_goes_on(old: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{old} is called {RENAMED[old]} now"):
+        assert getattr(protocol, old) is getattr(protocol, RENAMED[old])
