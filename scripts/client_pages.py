@@ -97,7 +97,7 @@ def _page(client: Client) -> str:
     lines = [
         f"# {client.title}",
         "",
-        "<!-- Made by scripts/generate.py of the table in src/partstream/client_settings. -->",
+        "<!-- Made by scripts/generate.py of the table in src/partstream/hub/clients.py. -->",
         "",
         f"{client.package}; over {_spoken(client)}.",
         "",
