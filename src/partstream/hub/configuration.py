@@ -1,4 +1,17 @@
-"""`hub.toml`, the form of a hub that can be reviewed: reading, the plan as a diff, the changes, writing; no I/O."""
+"""`hub.toml`, the form of a hub that people can review: reading, the plan as a diff, the changes, writing; no I/O.
+
+A document holds one entry for each model, team and person, each in one form: however a file writes a value, the entry
+is the same, and a field at its default is left out. :data:`FIELDS` has one row for each field, with the reader that
+gives a value its form. The options of `partstream hub add` and `partstream hub set` are made from the same rows, and
+their values go through the same readers, so a number may be a text of digits and a table has a short form on one line.
+
+1. :func:`read_hub_file` reads a text into a document, or raises all faults at once. No fault shows a key.
+2. :func:`document_of` says what the directory in the database holds, in the same words.
+3. :func:`plan_of` compares two documents. Entries are added before the entries that name them, and removed after.
+   A table that the file leaves out is left alone; an entry that is missing in a table of the file is removed.
+4. :func:`changes_of` gives the changes of one transaction that carry the plan out.
+5. :func:`written_hub_file` writes a document; :func:`read_hub_file` reads it back as the same one. Keys are in no file.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +28,7 @@ from partstream.errors import CallerError, UnexpectedValueError
 from partstream.hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream.hub.directory import (
     MOST_AMOUNT,
+    RATE_NAMES,
     AuditLevel,
     BudgetRule,
     EntryKind,
@@ -40,8 +54,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory, DirectoryChange
 
 
-# ---- document ----
-# What `hub.toml` says, as values: one entry for each model, team and person.
+# ---- Documents ----
 
 
 class Section(StrEnum):
@@ -57,16 +70,11 @@ class Section(StrEnum):
         return _ONE[self]
 
 
-_ONE = {Section.MODELS: "model", Section.TEAMS: "team", Section.PEOPLE: "person"}
+_ONE: Final = {Section.MODELS: "model", Section.TEAMS: "team", Section.PEOPLE: "person"}
 
 
 class EntryId(NamedTuple):
-    """Which entry is meant.
-
-    Attributes:
-        section: Its table.
-        name: Its name in the table.
-    """
+    """The key of one entry: its table, and its name there."""
 
     section: Section
     name: str
@@ -77,11 +85,10 @@ class EntryId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry, in its one form: of two ways to write a value, the values here are the same.
+    """One entry in its one form.
 
     Attributes:
-        id: Which entry it is.
-        fields: What it says, by the names of `fields.py`; a field that stands at its default is left out.
+        fields: The values by the names of :data:`FIELDS`; a field at its default is left out.
     """
 
     id: EntryId
@@ -94,8 +101,7 @@ class HubDocument:
 
     Attributes:
         entries: The entries, in the order of :class:`Section` and then of their names.
-        sections: The tables that are spoken of: an entry that is missing in one of them shall not be. Of a table that
-            is left out nothing is said.
+        sections: The tables that the document covers: an entry that is missing in one of them is to be removed.
     """
 
     entries: Mapping[EntryId, Entry]
@@ -110,22 +116,15 @@ class HubDocument:
         return frozenset(entry.id.name for entry in self.of(section))
 
 
-# ---- faults ----
-# What is wrong in `hub.toml`: each fault with its place, what is there and what could be; no message shows a key.
+# ---- Faults ----
 
-_LONGEST: Final = 60
-"""Characters of a wrong value that are shown."""
+_SHOWN_CHARACTERS: Final = 60
+"""Characters of a wrong value that a fault shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
-    """One fault.
-
-    Attributes:
-        where: The place in the file, such as `teams.research.budgets[1]`.
-        got: What stands there.
-        expected: What could stand there.
-    """
+    """What is wrong at one place of the file, such as `teams.research.budgets[1]`."""
 
     where: str
     got: str
@@ -136,11 +135,7 @@ class ConfigurationFault:
 
 
 class FaultError(Exception):
-    """Carries one fault from the reader of a value to whoever collects them.
-
-    Attributes:
-        fault: The fault.
-    """
+    """Carries one fault from the reader of a value to the caller that collects all of them."""
 
     def __init__(self, where: str, got: Any, expected: str) -> None:
         self.fault = ConfigurationFault(where, shown_value(got), expected)
@@ -148,12 +143,7 @@ class FaultError(Exception):
 
 
 class UnusableHubFileError(CallerError):
-    """A file is of no use; nothing of it was applied.
-
-    Attributes:
-        file: Its name, as it was given.
-        faults: All faults that were found.
-    """
+    """A file cannot be used; nothing of it was applied."""
 
     def __init__(self, file: str, faults: Iterable[ConfigurationFault]) -> None:
         self.file = file
@@ -164,25 +154,18 @@ class UnusableHubFileError(CallerError):
 def shown_value(value: Any) -> str:
     """A value from the file in an error: its beginning, hidden where it may be a key."""
     if isinstance(value, str):
-        return HIDDEN if KEY_IN_A_NAME.search(value) else f"{value[:_LONGEST]!r}"
+        return HIDDEN if KEY_IN_A_NAME.search(value) else f"{value[:_SHOWN_CHARACTERS]!r}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return f"a table with {', '.join(map(str, value))[:_LONGEST]}" if value else "an empty table"
+        return f"a table with {', '.join(map(str, value))[:_SHOWN_CHARACTERS]}" if value else "an empty table"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    return "nothing" if value is None else str(value)[:_LONGEST]
+    return "nothing" if value is None else str(value)[:_SHOWN_CHARACTERS]
 
 
 def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> ConfigurationFault:
-    """The fault of a name that stands for nothing, with the one that is probably meant.
-
-    Args:
-        where: Its place.
-        name: The name.
-        known: The names that could stand there.
-        what: What they are names of, as in `one of the fields`.
-    """
+    """The fault of a name that nothing has, with the name that is probably meant; `what` is such as `fields`."""
     names = sorted(known)
     close = closest_name(name, names)
     hint = f"; did you mean {close!r}?" if close else ""
@@ -190,11 +173,7 @@ def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> Conf
     return ConfigurationFault(where, shown_value(name), listed + hint)
 
 
-# ---- fields ----
-# The fields of `hub.toml`: one row for each, with how a value is read into its one form.
-#
-# The options of `partstream hub add` and `partstream hub set` are made from the same rows, and their values are read
-# by the same readers: a number may be a text of digits, a table has a short form on one line.
+# ---- Fields ----
 
 _BUDGETS_EXPECTED: Final = 'a budget such as "5 USD/day", "2M tokens/week" or "250.50 USD/month"'
 _PRICES: Final = ("input", "output", "cached_input", "cache_write")
@@ -206,7 +185,7 @@ _UPSTREAM_EXPECTED: Final = (
     'a provider of the workers and its model, such as "work/gpt-5" or {provider = "work", model = "gpt-5", weight = 3}'
 )
 _UPSTREAM: Final = re.compile(r"(?P<provider>[^/]+)/(?P<model>.+?)(?:=(?P<weight>\d{1,6}))?")
-_FIELDS_LONGEST: Final = 200
+_LONGEST_PATTERN: Final = 200
 
 
 class Form(Enum):
@@ -224,13 +203,10 @@ class Field:
     """One field of an entry.
 
     Attributes:
-        name: Its name in the file.
         says: What it sets, as a phrase.
-        read: Gives a value its one form; given its place for the :class:`FaultError` that it raises.
-        default: The form of what holds where it is left out.
-        form: What its option looks like.
-        option: The option of the command line.
-        metavar: What stands behind the option in the help; empty for a flag.
+        read: Gives a value its one form; takes the value and its place, for the :class:`FaultError` that it raises.
+        default: The form of the value that holds where the field is left out.
+        metavar: What follows the option in the help; empty for a flag.
         names: The table whose entries it names, or None.
     """
 
@@ -270,7 +246,7 @@ def _choice(*choices: str) -> Callable[[Any, str], str]:
 
 
 def _pattern(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > _FIELDS_LONGEST or not value.isprintable():
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_PATTERN or not value.isprintable():
         raise FaultError(where, value, "the id of a model, or a pattern such as gpt-*")
     return value.strip()
 
@@ -484,8 +460,7 @@ FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
 """The rows of each table, by name, in the order in which they are written."""
 
 
-# ---- writing ----
-# Writes a document as `hub.toml`; `read_hub_file` reads it back as the same document.
+# ---- Writing ----
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _LONGEST_LINE: Final = 110
@@ -496,8 +471,8 @@ _HEAD: Final = (
 
 def written_hub_file(document: HubDocument) -> str:
     """The text of a file that says what the document says."""
-    tables = [_table(entry) for section in Section for entry in document.of(section)]
-    # A table that is spoken of and has no entry: without it, apply would leave what is there.
+    tables = ["".join(f"{line}\n" for line in _table(entry)) for section in Section for entry in document.of(section)]
+    # A table of the document without entries: if the file left it out, apply would keep the entries that are there.
     empty = [f"[{section}]\n" for section in Section if section in document.sections and not [*document.of(section)]]
     return "\n".join((_HEAD, *tables, *empty))
 
@@ -514,13 +489,9 @@ def written_value(value: Any) -> str:
     return dumps(value).decode().replace("\x7f", "\\u007f")
 
 
-def _table(entry: Entry) -> str:
-    head = f"[{entry.id.section}.{_key(entry.id.name)}]"
-    return "".join(f"{line}\n" for line in (head, *_lines(entry.fields)))
-
-
-def _lines(fields: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in fields.items():
+def _table(entry: Entry) -> Iterator[str]:
+    yield f"[{entry.id.section}.{_key(entry.id.name)}]"
+    for name, value in entry.fields.items():
         line = f"{_key(name)} = {written_value(value)}"
         if len(line) <= _LONGEST_LINE or not isinstance(value, list | tuple):
             yield line
@@ -534,8 +505,7 @@ def _key(name: str) -> str:
     return name if _BARE_KEY.fullmatch(name) else written_value(name)
 
 
-# ---- plan ----
-# What has to change for a hub to be what a document says: a plan, shown as a diff before it is carried out.
+# ---- Plan ----
 
 
 class StepKind(StrEnum):
@@ -548,14 +518,7 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry that changes.
-
-    Attributes:
-        kind: What happens to it.
-        id: Which entry it is.
-        before: The entry as it is; None for one that is added.
-        after: The entry as it shall be; None for one that is removed.
-    """
+    """One entry that changes; `before` is None for one that is added, `after` for one that is removed."""
 
     kind: StepKind
     id: EntryId
@@ -583,11 +546,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationPlan:
-    """All steps, in the order in which they are carried out: what is named stands before what names it.
-
-    Attributes:
-        steps: The steps.
-    """
+    """All steps, in the order in which they are carried out: an entry comes before the entries that name it."""
 
     steps: tuple[Step, ...]
 
@@ -609,28 +568,12 @@ class ConfigurationPlan:
 
 
 def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
-    """The steps from one document to another.
-
-    Args:
-        now: What is there.
-        wanted: What shall be there. Of tables that it leaves out, everything stays.
-    """
-    steps = [
-        step
-        for section in Section
-        if section in wanted.sections
-        for step in _steps(now, wanted, section)
-        if step.kind is not StepKind.REMOVED
-    ]
-    # Whoever names a team goes before the team does.
-    removed = [
-        step
-        for section in reversed(Section)
-        if section in wanted.sections
-        for step in _steps(now, wanted, section)
-        if step.kind is StepKind.REMOVED
-    ]
-    return ConfigurationPlan((*steps, *removed))
+    """The steps from one document to another; entries of tables that `wanted` leaves out stay."""
+    steps = {section: [*_steps(now, wanted, section)] for section in Section if section in wanted.sections}
+    put = [step for of_one in steps.values() for step in of_one if step.kind is not StepKind.REMOVED]
+    # An entry that names a team is removed before the team.
+    removed = [step for of_one in reversed(steps.values()) for step in of_one if step.kind is StepKind.REMOVED]
+    return ConfigurationPlan((*put, *removed))
 
 
 def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
@@ -646,36 +589,36 @@ def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[
             yield Step(StepKind.CHANGED, identity, old, new)
 
 
-# ---- forms ----
-# A document as entries of a directory and back: what the database has in the words of `hub.toml`, and a plan as the
-# changes that carry it out.
+# ---- The directory as a document, and the changes of a plan ----
 
-_FORMS_RATES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
 _UTC: Final = "UTC"
 
 
 def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file; keys stand in none."""
-    entries = [
-        *(_entry(Section.MODELS, route.name, _fields_of_route(route)) for route in directory.routes.values()),
-        *(_entry(Section.TEAMS, team.name, _fields_of_team(team, directory)) for team in directory.teams.values()),
-        *(_entry(Section.PEOPLE, one.name, _fields_of_person(one, directory)) for one in directory.people.values()),
-    ]
+    entries = [_entry(Section.MODELS, route.name, _fields_of_route(route)) for route in directory.routes.values()]
+    for team in directory.teams.values():
+        policy = {"audit": team.policy.audit.value, "content_days": team.policy.content_days}
+        owner = Owner(OwnerKind.TEAM, team.name)
+        entries.append(_entry(Section.TEAMS, team.name, _fields_of_owner(team, owner, directory) | policy))
+    for person in directory.people.values():
+        membership = {"team": person.team, "admin": person.is_admin}
+        owner = Owner(OwnerKind.PERSON, person.name)
+        entries.append(_entry(Section.PEOPLE, person.name, _fields_of_owner(person, owner, directory) | membership))
+    return _document(entries, frozenset(Section))
+
+
+def _document(entries: Iterable[Entry], sections: frozenset[Section]) -> HubDocument:
     order = list(Section)
-    entries.sort(key=lambda entry: (order.index(entry.id.section), entry.id.name))
-    return HubDocument({entry.id: entry for entry in entries}, frozenset(Section))
+    ordered = sorted(entries, key=lambda entry: (order.index(entry.id.section), entry.id.name))
+    return HubDocument({entry.id: entry for entry in ordered}, sections)
 
 
 def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
-    """What carries a plan out, in order; for one transaction.
-
-    Args:
-        plan: The plan.
-        directory: What it was made for.
-    """
+    """The changes that carry a plan out, in order and for one transaction; `directory` is what it was made for."""
     for step in plan.steps:
         if step.after is None:
-            yield Remove(_KINDS[step.id.section], step.id.name)
+            yield Remove(EntryKind(step.id.section.one), step.id.name)
         else:
             yield from _puts(step, directory)
 
@@ -705,50 +648,26 @@ def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
         {"provider": one.provider, "model": one.model} | ({} if one.weight == 1 else {"weight": one.weight})
         for one in route.upstreams
     )
+    amounts = {} if route.price is None else {name: getattr(route.price, name) for name in _PRICES}
+    price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
     return {
         "upstreams": tuple(upstreams),
         "fallbacks": route.fallbacks,
         "affinity": route.affinity,
-        "price": None if route.price is None else _fields_of_price(route.price),
+        "price": None if route.price is None else price,
     }
-
-
-def _fields_of_price(price: ModelPrice) -> dict[str, Decimal]:
-    amounts = {name: getattr(price, name) for name in _PRICES}
-    return {name: Decimal(amount).scaleb(-9).normalize() + 0 for name, amount in amounts.items() if amount is not None}
-
-
-def _fields_of_team(team: Team, directory: Directory) -> dict[str, Any]:
-    return {
-        **_fields_of_owner(team, Owner(OwnerKind.TEAM, team.name), directory),
-        "audit": team.policy.audit.value,
-        "content_days": team.policy.content_days,
-    }
-
-
-def _fields_of_person(person: Person, directory: Directory) -> dict[str, Any]:
-    owner = Owner(OwnerKind.PERSON, person.name)
-    return {**_fields_of_owner(person, owner, directory), "team": person.team, "admin": person.is_admin}
 
 
 def _fields_of_owner(one: Team | Person, owner: Owner, directory: Directory) -> dict[str, Any]:
-    """What teams and people have alike."""
+    """The fields that both teams and people have."""
     rules = directory.budgets.get(owner, ())
     return {
         "budgets": budgets_text(rules),
         "time_zone": rules[0].time_zone if rules else _UTC,
         "models": None if one.models is None else tuple(sorted(set(one.models))),
-        **{name: getattr(one.rates, name) for name in _FORMS_RATES},
+        **{name: getattr(one.rates, name) for name in RATE_NAMES},
         "disabled": one.is_disabled,
     }
-
-
-_KINDS: Final = {
-    Section.MODELS: EntryKind.MODEL,
-    Section.TEAMS: EntryKind.TEAM,
-    Section.PEOPLE: EntryKind.PERSON,
-}
-_OWNERS: Final = {Section.TEAMS: OwnerKind.TEAM, Section.PEOPLE: OwnerKind.PERSON}
 
 
 def _puts(step: Step, directory: Directory) -> Iterator[DirectoryChange]:
@@ -758,87 +677,63 @@ def _puts(step: Step, directory: Directory) -> Iterator[DirectoryChange]:
     without_budgets = {"budgets", "time_zone"}
     changed = {field for field, _, _ in step.changed_fields()}
     if step.kind is StepKind.ADDED or changed - without_budgets:
-        yield Put(_MAKERS[section](name, fields))
-    if section in _OWNERS:
-        owner = Owner(_OWNERS[section], name)
+        yield Put(_made(section, name, fields))
+    if section is not Section.MODELS:
+        owner = Owner(OwnerKind(section.one), name)
         yield from budget_changes(owner, budget_rules(owner, fields["budgets"], fields["time_zone"]), directory)
 
 
 def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Directory) -> Iterator[DirectoryChange]:
-    """What gives an owner other rules: new ones and changed ones are put, those that are not wanted removed."""
+    """The changes that give an owner other rules: new and changed ones are put, unwanted ones removed."""
     before = {rule.id: rule for rule in directory.budgets.get(owner, ())}
     after = {rule.id: rule for rule in wanted}
     yield from (Put(rule) for rule in after.values() if before.get(rule.id) != rule)
     yield from (Remove(EntryKind.BUDGET, one) for one in before.keys() - after.keys())
 
 
-def _route(name: str, fields: Mapping[str, Any]) -> ModelRoute:
-    price = fields["price"]
-    return ModelRoute(
-        name,
-        tuple(Route(one["provider"], one["model"], one.get("weight", 1)) for one in fields["upstreams"]),
-        fields["fallbacks"],
-        fields["affinity"],
-        None if price is None else ModelPrice(**{kind: nanodollars(amount) for kind, amount in price.items()}),
-    )
+def _made(section: Section, name: str, fields: Mapping[str, Any]) -> Team | Person | ModelRoute:
+    if section is Section.MODELS:
+        price = fields["price"]
+        return ModelRoute(
+            name,
+            tuple(Route(one["provider"], one["model"], one.get("weight", 1)) for one in fields["upstreams"]),
+            fields["fallbacks"],
+            fields["affinity"],
+            None if price is None else ModelPrice(**{kind: nanodollars(amount) for kind, amount in price.items()}),
+        )
+    rates = RateLimits(**{one: fields[one] for one in RATE_NAMES})
+    if section is Section.TEAMS:
+        policy = Policy(AuditLevel(fields["audit"]), fields["content_days"])
+        return Team(name, fields["models"], rates, policy, fields["disabled"])
+    return Person(name, fields["team"], fields["admin"], fields["models"], rates, fields["disabled"])
 
 
-def _team(name: str, fields: Mapping[str, Any]) -> Team:
-    policy = Policy(AuditLevel(fields["audit"]), fields["content_days"])
-    return Team(name, fields["models"], _rates(fields), policy, fields["disabled"])
-
-
-def _person(name: str, fields: Mapping[str, Any]) -> Person:
-    return Person(name, fields["team"], fields["admin"], fields["models"], _rates(fields), fields["disabled"])
-
-
-def _rates(fields: Mapping[str, Any]) -> RateLimits:
-    return RateLimits(**{name: fields[name] for name in _FORMS_RATES})
-
-
-_MAKERS: Final[Mapping[Section, Callable[[str, Mapping[str, Any]], Team | Person | ModelRoute]]] = {
-    Section.MODELS: _route,
-    Section.TEAMS: _team,
-    Section.PEOPLE: _person,
-}
-
-
-# ---- reading ----
-# Reads `hub.toml`: text in, a document out, or all faults at once; opens nothing.
+# ---- Reading ----
 
 _MOST_CHARACTERS: Final = 16 * 1024 * 1024
 
 
 def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
-    """The document of a file.
-
-    Args:
-        text: What the file holds.
-        file: Its name, for errors.
+    """The document of a file; `file` is its name, for errors.
 
     Raises:
         UnusableHubFileError: It is no TOML, or says something that no hub can do; with every fault.
     """
+
+    def unusable(got: str, expected: str = "TOML 1.0") -> UnusableHubFileError:
+        return UnusableHubFileError(file, [ConfigurationFault("the file", got, expected)])
+
     if len(text) > _MOST_CHARACTERS:
-        raise UnusableHubFileError(
-            file, [ConfigurationFault("the file", f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")]
-        )
+        raise unusable(f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")
     try:
         tables = tomllib.loads(text, parse_float=Decimal)
     except RecursionError:
-        raise UnusableHubFileError(
-            file, [ConfigurationFault("the file", "values within values too deep", "TOML 1.0")]
-        ) from None
+        raise unusable("values within values too deep") from None
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
-        raise UnusableHubFileError(
-            file, [ConfigurationFault("the file", f"invalid TOML ({error})", "TOML 1.0")]
-        ) from None
+        raise unusable(f"invalid TOML ({error})") from None
     faults: list[ConfigurationFault] = []
     entries = [*_entries(tables, faults)]
-    document = HubDocument(
-        {entry.id: entry for entry in sorted(entries, key=_order)},
-        frozenset(section for section in Section if section in tables),
-    )
+    document = _document(entries, frozenset(section for section in Section if section in tables))
     faults += _missing_names(document)
     if faults:
         raise UnusableHubFileError(file, faults)
@@ -846,13 +741,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
 
 
 def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple[Entry, list[ConfigurationFault]]:
-    """One entry in its one form, and what is wrong in it.
-
-    Args:
-        identity: Which entry it is.
-        table: Its fields as somebody wrote them.
-        where: Its place, for the faults.
-    """
+    """One entry in its one form, and what is wrong in it; `table` has its fields as they were written."""
     known = FIELDS[identity.section]
     values: dict[str, Any] = {}
     faults: list[ConfigurationFault] = []
@@ -880,35 +769,23 @@ def fault_of_name(section: Section, name: str) -> ConfigurationFault | None:
     return None
 
 
-def _order(entry: Entry) -> tuple[int, str]:
-    return list(Section).index(entry.id.section), entry.id.name
-
-
 def _entries(tables: Mapping[str, Any], faults: list[ConfigurationFault]) -> Iterator[Entry]:
-    for name, table in tables.items():
-        if name not in Section.__members__.values():
-            faults.append(unknown_name("the file", name, [one.value for one in Section], "tables"))
+    for section, table in tables.items():
+        if section not in Section.__members__.values():
+            faults.append(unknown_name("the file", section, [one.value for one in Section], "tables"))
         elif not isinstance(table, dict):
-            faults.append(ConfigurationFault(name, shown_value(table), f"a table [{name}]"))
+            faults.append(ConfigurationFault(section, shown_value(table), f"a table [{section}]"))
         else:
-            yield from _entries_of(Section(name), table, faults)
-
-
-def _entries_of(section: Section, table: Mapping[str, Any], faults: list[ConfigurationFault]) -> Iterator[Entry]:
-    for name, fields in table.items():
-        where = f"{section}.{name}"
-        if (fault := fault_of_name(section, name)) is not None:
-            faults.append(fault)
-        elif not isinstance(fields, dict):
-            faults.append(ConfigurationFault(where, shown_value(fields), f"a table [{section}.{name}]"))
-        else:
-            yield _read(EntryId(section, name), fields, where, faults)
-
-
-def _read(identity: EntryId, table: Mapping[str, Any], where: str, faults: list[ConfigurationFault]) -> Entry:
-    entry, found = read_entry(identity, table, where)
-    faults += found
-    return entry
+            for name, fields in table.items():
+                where = f"{section}.{name}"
+                if (fault := fault_of_name(Section(section), name)) is not None:
+                    faults.append(fault)
+                elif not isinstance(fields, dict):
+                    faults.append(ConfigurationFault(where, shown_value(fields), f"a table [{where}]"))
+                else:
+                    entry, found = read_entry(EntryId(Section(section), name), fields, where)
+                    faults += found
+                    yield entry
 
 
 def _missing_names(document: HubDocument) -> Iterator[ConfigurationFault]:

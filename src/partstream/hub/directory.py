@@ -1,4 +1,13 @@
-"""Many people and many models behind one server: people, teams, keys, budgets that hold, usage that adds up."""
+"""Who there is in a hub and what each may do: people, teams, keys, budgets and models, as one immutable snapshot.
+
+Money is a whole number of nanodollars (10^-9 US dollars), tokens are whole numbers; only times are floats, in seconds
+since 1970. A snapshot holds digests of keys, never a key, and no key of an upstream: a route names a provider of the
+worker's own settings.
+
+:func:`changed_directory` makes the next snapshot from changes, without I/O, so that a plan can be shown before it is
+carried out. The second half writes entries as JSON and reads them back: what the database keeps of an entry beside its
+name, and what a record of a change shows. A digest is in none of it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-# ---- directory ----
-# Who there is in a hub and what each may do: people, teams, keys, budgets, models, as one immutable snapshot.
-#
-# Money is a whole number of nanodollars (10^-9 US dollars), tokens are whole numbers: nothing here is ever a float
-# but a time, in seconds since 1970. A snapshot holds digests of keys, never a key, and no key of an upstream: a route
-# names a provider of the worker's own settings.
+# ---- Entries ----
 
 Value = TypeVar("Value")
 
@@ -42,21 +46,13 @@ _DIGEST: Final = Expectation("the 32 bytes of a digest", lambda value: isinstanc
 
 
 def check_name(where: str, name: object) -> None:
-    """Checks the name of a person, a team or a worker, or the id of a key.
-
-    Raises:
-        InvalidArgumentError: It is none.
-    """
+    """Refuses what is no name of a person, a team or a worker, and no id of a key, with `InvalidArgumentError`."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         refuse(where, name, _NAME_EXPECTED)
 
 
 def check_model_name(where: str, name: object) -> None:
-    """Checks the name of a model.
-
-    Raises:
-        InvalidArgumentError: It is none.
-    """
+    """Refuses what is no name of a model, with `InvalidArgumentError`."""
     if not isinstance(name, str) or _MODEL_NAME.fullmatch(name) is None:
         refuse(where, name, _MODEL_EXPECTED)
 
@@ -89,12 +85,7 @@ class OwnerKind(StrEnum):
 
 
 class Owner(NamedTuple):
-    """Whom a budget belongs to.
-
-    Attributes:
-        kind: A team, a person or a key.
-        name: The name of the team or the person, or the id of the key.
-    """
+    """Whom a budget belongs to: a team or a person by name, or a key by its id."""
 
     kind: OwnerKind
     name: str
@@ -155,22 +146,19 @@ class BudgetRule:
         return f"{self.owner.kind}/{self.owner.name}/{self.unit}/{self.period}"
 
 
+RATE_NAMES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
+
+
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """How fast an owner may ask; None is no limit.
-
-    Attributes:
-        requests_per_minute: The most requests that begin in a minute.
-        tokens_per_minute: The most tokens of input and output in a minute.
-        concurrent_answers: The most answers at the same time.
-    """
+    """How fast an owner may ask; None is no limit."""
 
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     concurrent_answers: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("requests_per_minute", "tokens_per_minute", "concurrent_answers"):
+        for name in RATE_NAMES:
             if (value := getattr(self, name)) is not None:
                 _check_whole(f"RateLimits.{name}", value)
 
@@ -191,12 +179,7 @@ class AuditLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What holds for the answers of a team.
-
-    Attributes:
-        audit: What is kept of them.
-        content_days: After how many days kept requests and answers are deleted.
-    """
+    """What holds for the answers of a team."""
 
     audit: AuditLevel = AuditLevel.METADATA
     content_days: int = 30
@@ -211,7 +194,6 @@ class Team:
 
     Attributes:
         name: Its name.
-        models: The ids of the models that it may use, or patterns such as `gpt-*`; None for all.
         rates: How fast all of it together may ask.
         policy: What holds for its answers.
         is_disabled: Whether nobody of it may ask.
@@ -233,12 +215,8 @@ class Person:
     """Who asks. What a server remembers of answers belongs to a person.
 
     Attributes:
-        name: The name, which is also what logs call the person.
-        team: The name of the team, or None.
-        is_admin: Whether the person may see and change the whole hub.
         models: As of a team; a model has to pass both.
         rates: How fast all keys of the person together may ask.
-        is_disabled: Whether no key of the person is accepted.
     """
 
     name: str
@@ -261,12 +239,9 @@ class Key:
 
     Attributes:
         id: The public part of the key, by which it is found and named.
-        digest: The digest of the secret part, 32 bytes.
-        person: Whose it is.
         label: What the person calls it, such as `laptop`.
         models: As of a team; a model has to pass all.
         rates: How fast it may ask.
-        created_at: When it was made, by the clock of the database; 0 before it is stored.
         expires_at: From when on it is not accepted; None for never.
         revoked_at: Since when it has been revoked; None if it has not.
     """
@@ -308,8 +283,6 @@ class ModelPrice:
     """The price of a model, in nanodollars for a million tokens: $3 for a million are 3,000,000,000.
 
     Attributes:
-        input: A million tokens of input.
-        output: A million tokens of output.
         cached_input: A million tokens of input that the upstream had in its cache; None if they cost the same.
         cache_write: A million tokens of input that it wrote to its cache; None if they cost the same.
     """
@@ -358,12 +331,8 @@ class Directory:
     """All that a worker knows of who may do what: one version of it, which nothing changes.
 
     Attributes:
-        version: Grows with every change.
-        teams: The teams by name.
-        people: The people by name.
         keys: The keys by id; revoked and expired ones too.
         budgets: The rules of each owner that has some, in the order of their ids.
-        routes: The models by name.
     """
 
     version: int = 0
@@ -390,8 +359,7 @@ class Directory:
         return (rule for rules in self.budgets.values() for rule in rules)
 
 
-# ---- directory changes ----
-# Changes of a directory, as values, and what they make of one; pure, so that a plan can be shown before it is done.
+# ---- Changes ----
 
 Entry: TypeAlias = Team | Person | Key | BudgetRule | ModelRoute
 
@@ -408,11 +376,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Puts an entry where there is none, or in the place of the one with its name.
-
-    Attributes:
-        entry: The entry. The person and the digest of a key never change.
-    """
+    """Puts an entry, new or in the place of the one with its name. The person and the digest of a key never change."""
 
     entry: Entry
 
@@ -421,11 +385,7 @@ class Put:
 class Remove:
     """Removes an entry, with what cannot be without it: the keys and budgets of a person, the budgets of a team.
 
-    What was spent stays in the ledger. A team that has people cannot be removed.
-
-    Attributes:
-        kind: What it is.
-        name: Its name; of a key and of a budget its id.
+    What was spent stays in the ledger. A team that has people cannot be removed. A key and a budget are named by id.
     """
 
     kind: EntryKind
@@ -434,12 +394,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class RevokeKey:
-    """Revokes a key for ever: no worker accepts it once it has heard of it.
-
-    Attributes:
-        key_id: The id of the key.
-        at: When; None for the time of the database.
-    """
+    """Revokes a key for ever, at a time or, for None, at the time of the database; workers hear of it and refuse it."""
 
     key_id: str
     at: float | None = None
@@ -471,12 +426,7 @@ def described_change(change: DirectoryChange) -> str:
 
 
 def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], time: float) -> Directory:
-    """What some changes make of a directory, in their order; its version is the next one.
-
-    Args:
-        directory: What is there.
-        changes: The changes.
-        time: The time of the database, for new and revoked keys.
+    """The directory after some changes, in their order; its version is the next one, and `time` that of new keys.
 
     Raises:
         DirectoryConflictError: A change names something that is not there, or that must not change.
@@ -502,10 +452,6 @@ def _without(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Val
 
 def _refuse(change: DirectoryChange, reason: str) -> DirectoryConflictError:
     return DirectoryConflictError(described_change(change), reason)
-
-
-def _put_team(directory: Directory, team: Team, _time: float) -> Directory:
-    return replace(directory, teams=_with(directory.teams, team.name, team))
 
 
 def _put_person(directory: Directory, person: Person, _time: float) -> Directory:
@@ -536,22 +482,23 @@ def _put_budget(directory: Directory, rule: BudgetRule, _time: float) -> Directo
     return replace(directory, budgets={**directory.budgets, rule.owner: rules})
 
 
-def _put_model(directory: Directory, route: ModelRoute, _time: float) -> Directory:
-    return replace(directory, routes=_with(directory.routes, route.name, route))
-
-
 _PUTS: Final[Mapping[EntryKind, Callable[[Directory, Any, float], Directory]]] = {
-    EntryKind.TEAM: _put_team,
+    EntryKind.TEAM: lambda directory, team, _: replace(directory, teams=_with(directory.teams, team.name, team)),
     EntryKind.PERSON: _put_person,
     EntryKind.KEY: _put_key,
     EntryKind.BUDGET: _put_budget,
-    EntryKind.MODEL: _put_model,
+    EntryKind.MODEL: lambda directory, route, _: replace(directory, routes=_with(directory.routes, route.name, route)),
 }
 
 
 def _removed(directory: Directory, change: Remove) -> Directory:
     if change.kind is EntryKind.BUDGET:
-        return _without_budget(directory, change)
+        rule = next((one for one in directory.rules() if one.id == change.name), None)
+        if rule is None:
+            raise _refuse(change, "it is not there")
+        rest = tuple(one for one in directory.budgets[rule.owner] if one.id != rule.id)
+        others = _without_owners(directory, [rule.owner])
+        return replace(directory, budgets={**others, rule.owner: rest} if rest else others)
     places: Mapping[EntryKind, Mapping[str, object]] = {
         EntryKind.TEAM: directory.teams,
         EntryKind.PERSON: directory.people,
@@ -561,15 +508,6 @@ def _removed(directory: Directory, change: Remove) -> Directory:
     if change.name not in places[change.kind]:
         raise _refuse(change, "it is not there")
     return _REMOVALS[change.kind](directory, change)
-
-
-def _without_budget(directory: Directory, change: Remove) -> Directory:
-    rule = next((one for one in directory.rules() if one.id == change.name), None)
-    if rule is None:
-        raise _refuse(change, "it is not there")
-    rest = tuple(one for one in directory.budgets[rule.owner] if one.id != rule.id)
-    others = _without_owners(directory, [rule.owner])
-    return replace(directory, budgets={**others, rule.owner: rest} if rest else others)
 
 
 def _without_team(directory: Directory, change: Remove) -> Directory:
@@ -596,15 +534,11 @@ def _without_key(directory: Directory, change: Remove) -> Directory:
     return replace(directory, keys=_without(directory.keys, [change.name]), budgets=budgets)
 
 
-def _without_model(directory: Directory, change: Remove) -> Directory:
-    return replace(directory, routes=_without(directory.routes, [change.name]))
-
-
 _REMOVALS: Final[Mapping[EntryKind, Callable[[Directory, Remove], Directory]]] = {
     EntryKind.TEAM: _without_team,
     EntryKind.PERSON: _without_person,
     EntryKind.KEY: _without_key,
-    EntryKind.MODEL: _without_model,
+    EntryKind.MODEL: lambda directory, change: replace(directory, routes=_without(directory.routes, [change.name])),
 }
 
 
@@ -623,15 +557,11 @@ def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
     return replace(directory, keys=_with(directory.keys, key.id, revoked))
 
 
-# ---- directory json ----
-# Entries of a directory as JSON and back: what the database keeps of them beside their names, and what a record
-# shows.
-#
-# A digest is in none of it.
+# ---- Entries as JSON ----
 
 
 def limits_text(entry: Team | Person | Key) -> str:
-    """The models and rates of an entry; what stands at its default is left out."""
+    """The models and rates of an entry; what is at its default is left out."""
     return _text(_limits_json(entry))
 
 
@@ -671,7 +601,7 @@ def route_of(name: str, text: str) -> ModelRoute:
     )
 
 
-def entry_json(entry: Team | Person | Key | BudgetRule | ModelRoute) -> dict[str, Any]:
+def entry_json(entry: Entry) -> dict[str, Any]:
     """All of an entry that a record shows."""
     if isinstance(entry, BudgetRule):
         return {
@@ -722,18 +652,8 @@ def _values(text: str) -> Mapping[str, Any]:
     return values if isinstance(values, Mapping) else {}
 
 
-# ---- grants ----
-# Which models a key may use: those that its team, its person and the key itself all allow; pure.
-
-
 def may_use(directory: Directory, key: Key, model_id: str) -> bool:
-    """Whether a key may use a model.
-
-    Args:
-        directory: Who there is.
-        key: The key, of a person who is there.
-        model_id: The id of the model as clients name it.
-    """
+    """Whether a key may use a model: its team, its person and the key itself must all allow the id."""
     person = directory.people.get(key.person)
     if person is None:
         return False
