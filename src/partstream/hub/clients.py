@@ -1,6 +1,18 @@
 """What a client needs to ask a server: its settings as values, and its own files, changed as text and back again.
 
-Knows no socket and no screen: `partstream connect` asks the server for its models and says what was done.
+A client is a row: the wires that it speaks, and a function that gives its settings for a server. A file of a client
+keeps its comments, its order and its spaces, because it belongs to a person: only members of JSON, keys and tables of
+TOML, and two simple forms of YAML are changed. As in the user's own file
+(docs/decisions/0014-the-file-is-changed-as-text.md), a change of TOML counts only if the standard library reads the new
+text as the old document with the change in it. No YAML is read beyond its lines; what is more than that is left to a
+person, and said so (YAML 1.2.2, of which JSON's texts are a part).
+
+A record says of each file what was put where and what was there before. While nothing else changes the file, taking
+back restores its bytes; afterwards only the values that are still ours go, and what others wrote over them stays.
+
+Sources of the rows: the documentation of each client, and a run of each against a server on loopback, whose requests
+are kept in `tests/fixtures/agents`. Knows no socket and no screen: `partstream connect` asks the server for its models
+and says what was done.
 """
 
 from __future__ import annotations
@@ -37,8 +49,7 @@ if TYPE_CHECKING:
     from partstream.codec.settings_files import FileForm, Key
 
 
-# ---- json files ----
-# Changes members of a JSON text, and leaves its comments, its order and its spaces as they are.
+# ---- JSON files ----
 
 _INDENTATION: Final = re.compile(r"\n([ \t]+)\S")
 _BLANK: Final = " \t"
@@ -108,7 +119,7 @@ class JsonFile:
         )
 
     def _added(self, text: str, node: Node, key: Key, written: str, depth: int) -> Splice:
-        """A new member behind the last one of an object."""
+        """A new member after the last one of an object."""
         member = self._nested(text, key, written, depth)
         if not node.members:
             said = text[node.start + 1 : node.end - 1].rstrip()
@@ -121,7 +132,7 @@ class JsonFile:
         return Splice(last.node.end, "", "," + member)
 
     def _removed(self, text: str, key: Key) -> list[Splice]:
-        """A member goes with its line, and with the comma behind or before it."""
+        """A member goes with its line, and with the comma after or before it."""
         around = _node(text, key[:-1])
         members = [] if around is None or around.members is None else around.members
         place = next(number for number, one in enumerate(members) if one.name == key[-1])
@@ -166,17 +177,13 @@ def _indentation(text: str) -> str:
     return "  " if found is None else found[1]
 
 
-# ---- toml files ----
-# Changes keys of the head and whole tables of a TOML text, and leaves all else as it is, its comments too.
-#
-# As in the user's own file (docs/decisions/0014-the-file-is-changed-as-text.md), a change counts only if the standard
-# library reads the new text as the old document with the change in it.
+# ---- TOML files ----
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TABLE: Final = re.compile(r"[ \t]*\[")
 _NOTHING: Final = re.compile(r"[ \t]*(#.*)?")
 _VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.*)?$)"""
-"""A value that is on one line, whatever is said behind it."""
+"""A value that is on one line, whatever comment follows it."""
 
 
 class TomlFile:
@@ -237,7 +244,7 @@ class TomlFile:
         return text
 
     def _line(self, text: str, line: str, newline: str) -> Splice:
-        """A new line of the head: behind its last key, before what is said of the first table."""
+        """A new line of the head: after its last key, before the comments of the first table."""
         lines = text.splitlines(keepends=True)
         head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
         while head and _NOTHING.fullmatch(lines[head - 1].rstrip("\r\n")):
@@ -345,13 +352,9 @@ def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-# ---- yaml files ----
-# Changes the two simple forms of YAML that clients keep: names with a text each, and a list of such.
-#
-# No YAML is read beyond its lines: what is more than that is left to a person, and said so. Source: YAML 1.2.2, of
-# which JSON's texts are a part.
+# ---- YAML files ----
 
-_YAML_FILES_NOTHING: Final = re.compile(r"[ \t]*(#.*)?|---|%.*")
+_YAML_NOTHING: Final = re.compile(r"[ \t]*(#.*)?|---|%.*")
 _PLAIN: Final = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _ONE_LINE: Final = re.compile(
@@ -371,14 +374,14 @@ class YamlNames:
     def means(self, text: str, key: Key, value: Any) -> bool:
         """See the protocol."""
         return self.found(text, key) in {
-            _yaml_files_written(value),
+            _yaml_text(value),
             json.dumps(value, ensure_ascii=False),
             f"'{value}'",
         }
 
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """See the protocol."""
-        return self.with_written(text, key, _yaml_files_written(value))
+        return self.with_written(text, key, _yaml_text(value))
 
     def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
         """See the protocol."""
@@ -397,7 +400,7 @@ class YamlNames:
 
     def shown(self, values: dict[Key, Any]) -> str:
         """See the protocol."""
-        return "".join(f"{key[0]}: {_yaml_files_written(value)}\n" for key, value in values.items())
+        return "".join(f"{key[0]}: {_yaml_text(value)}\n" for key, value in values.items())
 
 
 class YamlList:
@@ -446,7 +449,7 @@ def _check_lines(text: str, form: re.Pattern[str], expected: str) -> None:
         UnusableTextError: One has another.
     """
     for number, line in enumerate(text.splitlines(), 1):
-        if line[:1] not in {" ", "\t"} and not _YAML_FILES_NOTHING.fullmatch(line) and not form.fullmatch(line):
+        if line[:1] not in {" ", "\t"} and not _YAML_NOTHING.fullmatch(line) and not form.fullmatch(line):
             raise UnusableTextError(f"another form in line {number}", expected)
 
 
@@ -466,14 +469,14 @@ def _text_of(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _entry(text: str, key: Key) -> tuple[int, int] | None:
-    """The lines of the entry that says a text for a name; comments behind it belong to what follows."""
+    """The lines of the entry that says a text for a name; comments after it belong to what follows."""
     lines = text.splitlines(keepends=True)
     starts = [number for number, line in enumerate(lines) if line.startswith("-")]
     name, value = map(re.escape, key)
     says = re.compile(rf"^(?:- |  )[ \t]*{name}[ \t]*:[ \t]+[\"']?{value}[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
     for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
         end = following
-        while end > start and _YAML_FILES_NOTHING.fullmatch(lines[end - 1].rstrip("\r\n")):
+        while end > start and _YAML_NOTHING.fullmatch(lines[end - 1].rstrip("\r\n")):
             end -= 1
         if says.search("".join(lines[start:end])):
             return sum(map(len, lines[:start])), sum(map(len, lines[:end]))
@@ -487,22 +490,21 @@ def _at_the_end(text: str, new: str) -> Splice:
 
 def _block(values: Mapping[str, Any], newline: str) -> str:
     """An entry of a list."""
-    lines = (f"{name}: {_yaml_files_written(value)}" for name, value in values.items())
+    lines = (f"{name}: {_yaml_text(value)}" for name, value in values.items())
     return "- " + f"{newline}  ".join(lines) + newline
 
 
-def _yaml_files_written(value: Any) -> str:
+def _yaml_text(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
-# ---- server ----
-# The server that a client shall ask: where it is, which of its models, and where the token is kept.
+# ---- Servers ----
 
 _IS_WINDOWS: Final = sys.platform == "win32"
 _ANY: Final = "none"
-"""What is said in the place of a token to a server that asks for none."""
+"""The word in place of a token for a server that asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,8 +513,7 @@ class TokenPlace:
 
     Attributes:
         variable: An environment variable that holds it, unless a file does.
-        file: The file that holds it, or None.
-        is_needed: Whether the server asks for one at all; without it, clients that insist on one say a word.
+        is_needed: Whether the server asks for one; without it, clients that insist on one get a word in its place.
     """
 
     variable: str
@@ -549,9 +550,7 @@ class Server:
 
     Attributes:
         root: Its URL, without a slash at the end and without a path of a wire.
-        model: The id of the model.
-        token: Where the token is.
-        window: The tokens that the model takes and gives together, or None where nobody said.
+        window: The tokens that the model takes and gives together, or None where it is unknown.
         output: The tokens of its longest answer, or None.
     """
 
@@ -567,8 +566,7 @@ class Server:
         return f"{self.root}/v1"
 
 
-# ---- client ----
-# What is known of a client: what it is called, which wires it speaks, and what it has to be told of a server.
+# ---- Clients ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -600,8 +598,6 @@ class FileSettings:
     """Values for a file.
 
     Attributes:
-        file: The file.
-        form: Its form.
         values: The values by their keys; a longer key is an object or a table around the value.
     """
 
@@ -612,12 +608,7 @@ class FileSettings:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a program says to a library.
-
-    Attributes:
-        language: The name of the language, as blocks of code in Markdown have it.
-        text: The lines.
-    """
+    """What a program says to a library."""
 
     language: str
     text: str
@@ -628,10 +619,8 @@ class Settings:
     """What a client has to be told.
 
     Attributes:
-        files: Values for its own files.
         environment: Environment variables, by name; a place of the token stands for the token.
         is_environment_enough: Whether the variables do without the files.
-        program: What a program says, for a library that needs more than variables.
     """
 
     files: tuple[FileSettings, ...] = ()
@@ -656,7 +645,6 @@ class Client:
         title: What its makers call it.
         package: Where it is had, such as `npm: @openai/codex`.
         wires: The wires that it speaks, by words of people; the first is taken unless another is asked for.
-        settings: Gives what it has to be told of a server, over one of these wires.
         run: The words of the command that starts it, with `{model}` for the model; none for a library.
         notes: What a person has to know, in sentences.
     """
@@ -670,11 +658,7 @@ class Client:
     notes: tuple[str, ...] = ()
 
 
-# ---- agents ----
-# The programs that people talk to, and what each has to be told of a server. Versions: docs/clients.md.
-#
-# Sources: the documentation of each, and a run of each against a server on loopback, whose requests are kept in
-# `tests/fixtures/agents`.
+# ---- Programs that people talk to; versions: docs/clients.md ----
 
 RESPONSES: Final = "responses"
 WEBSOCKET: Final = "websocket"
@@ -807,7 +791,7 @@ def _qwen(server: Server, _wire: str) -> Settings:
 
 
 def _token_as_variable(token: TokenPlace) -> dict[str, str | TokenPlace]:
-    """The variable of the token, for clients that look nowhere else."""
+    """The variable of the token, for clients that look nowhere else; unless it is set anyway."""
     return {} if token.file is None and token.is_needed else {token.variable: token}
 
 
@@ -922,31 +906,41 @@ AGENTS: Final = (
 """The rows, as the page lists them."""
 
 
-# ---- libraries ----
-# The libraries that programs ask with, and what each has to be told of a server. Versions: docs/clients.md.
+# ---- Libraries that programs ask with; versions: docs/clients.md ----
 
 _PYTHON: Final = "python"
 _JAVASCRIPT: Final = "js"
-_OPENAI_CALLS: Final = {
-    RESPONSES: '{client}.responses.create({model}, input="Hello.")',
-    CHAT: '{client}.chat.completions.create({model}, messages=[{{"role": "user", "content": "Hello."}}])',
-}
+_SAID_IN_PYTHON: Final = 'messages=[{"role": "user", "content": "Hello."}]'
 _SAID_IN_NODE: Final = 'messages: [{ role: "user", content: "Hello." }]'
-_OPENAI_NODE_CALLS: Final = {
-    RESPONSES: 'await client.responses.create({{ model: {model}, input: "Hello." }})',
-    CHAT: "await client.chat.completions.create({{ model: {model}, {said} }})",
-}
+_OPENAI_PYTHON: Final = "from openai import OpenAI\n\nOpenAI()"
+_OPENAI_NODE: Final = 'import OpenAI from "openai";\n\nconst client = new OpenAI();\nawait client'
+_ANTHROPIC_NODE: Final = 'import Anthropic from "@anthropic-ai/sdk";\n\nconst client = new Anthropic();\nawait client'
+_ANTHROPIC_PYTHON: Final = "from anthropic import Anthropic\n\nAnthropic()"
+_LANGCHAIN: Final = "from langchain_openai import ChatOpenAI\n\nChatOpenAI"
+_GENAI: Final = "from google import genai\n\nclient = genai.Client()\nclient"
 
 
-def _with_variables(
-    variables: Callable[[Server], dict[str, str | TokenPlace]], program: Callable[[Server, str], Program]
-) -> Callable[[Server, str], Settings]:
-    """A library that is told all by variables; the program shows that it needs no more."""
+def _library(
+    name: str,
+    title: str,
+    package: str,
+    variables: Callable[[Server], dict[str, str | TokenPlace]],
+    language: str,
+    programs: Mapping[str, str],
+    *notes: str,
+) -> Client:
+    """A library that reads all from variables; `programs` has one for each wire, with MODEL for the model."""
 
     def settings(server: Server, wire: str) -> Settings:
-        return Settings(environment=variables(server), is_environment_enough=True, program=program(server, wire))
+        program = Program(language, programs[wire].replace("MODEL", _quoted(server.model)))
+        return Settings(environment=variables(server), is_environment_enough=True, program=program)
 
-    return settings
+    return Client(name, title, package, tuple(programs), settings, notes=notes)
+
+
+def _quoted(text: str) -> str:
+    """A text in both languages."""
+    return json.dumps(text)
 
 
 def _openai(server: Server) -> dict[str, str | TokenPlace]:
@@ -957,57 +951,9 @@ def _anthropic(server: Server) -> dict[str, str | TokenPlace]:
     return {"ANTHROPIC_BASE_URL": server.root, "ANTHROPIC_AUTH_TOKEN": server.token}
 
 
-def _token(server: Server) -> dict[str, str | TokenPlace]:
-    token = server.token
-    return {} if token.file is None and token.is_needed else {token.variable: token}
-
-
-def _openai_python(server: Server, wire: str) -> Program:
-    call = _OPENAI_CALLS[wire].format(client="OpenAI()", model=f"model={_quoted(server.model)}")
-    return Program(_PYTHON, f"from openai import OpenAI\n\n{call}\n")
-
-
-def _openai_node(server: Server, wire: str) -> Program:
-    call = _OPENAI_NODE_CALLS[wire].format(model=_quoted(server.model), said=_SAID_IN_NODE)
-    return Program(_JAVASCRIPT, f'import OpenAI from "openai";\n\nconst client = new OpenAI();\n{call};\n')
-
-
-def _anthropic_python(server: Server, _wire: str) -> Program:
-    asked = f'model={_quoted(server.model)}, max_tokens=1024, messages=[{{"role": "user", "content": "Hello."}}]'
-    return Program(_PYTHON, f"from anthropic import Anthropic\n\nAnthropic().messages.create({asked})\n")
-
-
-def _anthropic_node(server: Server, _wire: str) -> Program:
-    asked = f'model: {_quoted(server.model)}, max_tokens: 1024, messages: [{{ role: "user", content: "Hello." }}]'
-    return Program(
-        _JAVASCRIPT,
-        'import Anthropic from "@anthropic-ai/sdk";\n\nconst client = new Anthropic();\n'
-        f"await client.messages.create({{ {asked} }});\n",
-    )
-
-
-def _google_genai(server: Server) -> dict[str, str | TokenPlace]:
-    return {"GOOGLE_GEMINI_BASE_URL": server.root, "GEMINI_API_KEY": server.token}
-
-
-def _google_genai_program(server: Server, _wire: str) -> Program:
-    asked = f'model={_quoted(server.model)}, contents="Hello."'
-    return Program(
-        _PYTHON, f"from google import genai\n\nclient = genai.Client()\nclient.models.generate_content({asked})\n"
-    )
-
-
-def _ollama(server: Server) -> dict[str, str | TokenPlace]:
-    return {"OLLAMA_HOST": server.root, "OLLAMA_API_KEY": server.token}
-
-
-def _ollama_program(server: Server, _wire: str) -> Program:
-    asked = f'{_quoted(server.model)}, messages=[{{"role": "user", "content": "Hello."}}]'
-    return Program(_PYTHON, f"import ollama\n\nollama.chat({asked})\n")
-
-
 def _ai_sdk(server: Server, wire: str) -> Settings:
-    named = f'name: "partstream", {_key(server)}'
+    key = f"apiKey: process.env.{server.token.variable}"
+    named = f'name: "partstream", {key}'
     package, made = {
         RESPONSES: (
             "@ai-sdk/open-responses",
@@ -1017,7 +963,7 @@ def _ai_sdk(server: Server, wire: str) -> Settings:
             "@ai-sdk/openai-compatible",
             f"createOpenAICompatible({{ {named}, baseURL: {_quoted(server.v1)}, includeUsage: true }})",
         ),
-        MESSAGES: ("@ai-sdk/anthropic", f"createAnthropic({{ {_key(server)}, baseURL: {_quoted(server.v1)} }})"),
+        MESSAGES: ("@ai-sdk/anthropic", f"createAnthropic({{ {key}, baseURL: {_quoted(server.v1)} }})"),
     }[wire]
     maker = made.partition("(")[0]
     lines = (
@@ -1028,105 +974,109 @@ def _ai_sdk(server: Server, wire: str) -> Settings:
         f'const {{ textStream }} = streamText({{ model: partstream({_quoted(server.model)}), prompt: "Hello." }});',
         "for await (const text of textStream) process.stdout.write(text);",
     )
-    return Settings(environment=_token(server), program=Program(_JAVASCRIPT, "\n".join(lines) + "\n"))
+    program = Program(_JAVASCRIPT, "\n".join(lines) + "\n")
+    return Settings(environment=_token_as_variable(server.token), program=program)
 
-
-def _key(server: Server) -> str:
-    return f"apiKey: process.env.{server.token.variable}"
-
-
-def _langchain(server: Server, wire: str) -> Program:
-    kind = ", use_responses_api=True" if wire == RESPONSES else ""
-    return Program(
-        _PYTHON,
-        "from langchain_openai import ChatOpenAI\n\n"
-        f'ChatOpenAI(model={_quoted(server.model)}, stream_usage=True{kind}).invoke("Hello.")\n',
-    )
-
-
-def _pydantic_ai(server: Server, wire: str) -> Program:
-    model = "OpenAIResponsesModel" if wire == RESPONSES else "OpenAIChatModel"
-    return Program(
-        _PYTHON,
-        f"from pydantic_ai import Agent\nfrom pydantic_ai.models.openai import {model}\n\n"
-        f'Agent({model}({_quoted(server.model)})).run_sync("Hello.")\n',
-    )
-
-
-def _agents_sdk(server: Server, wire: str) -> Program:
-    model = "OpenAIResponsesModel" if wire == RESPONSES else "OpenAIChatCompletionsModel"
-    return Program(
-        _PYTHON,
-        f"from agents import Agent, {model}, Runner\nfrom openai import AsyncOpenAI\n\n"
-        f'agent = Agent("Assistant", model={model}({_quoted(server.model)}, AsyncOpenAI()))\n'
-        'Runner.run_sync(agent, "Hello.")\n',
-    )
-
-
-def _agents_variables(server: Server) -> dict[str, str | TokenPlace]:
-    return {**_openai(server), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-
-
-def _quoted(text: str) -> str:
-    """A text in both languages."""
-    return json.dumps(text)
-
-
-_BOTH: Final = (RESPONSES, CHAT)
 
 LIBRARIES: Final = (
-    Client("openai", "openai for Python", "PyPI: openai", _BOTH, _with_variables(_openai, _openai_python)),
-    Client("openai-node", "openai for Node", "npm: openai", _BOTH, _with_variables(_openai, _openai_node)),
-    Client(
+    _library(
+        "openai",
+        "openai for Python",
+        "PyPI: openai",
+        _openai,
+        _PYTHON,
+        {
+            RESPONSES: f'{_OPENAI_PYTHON}.responses.create(model=MODEL, input="Hello.")\n',
+            CHAT: f"{_OPENAI_PYTHON}.chat.completions.create(model=MODEL, {_SAID_IN_PYTHON})\n",
+        },
+    ),
+    _library(
+        "openai-node",
+        "openai for Node",
+        "npm: openai",
+        _openai,
+        _JAVASCRIPT,
+        {
+            RESPONSES: f'{_OPENAI_NODE}.responses.create({{ model: MODEL, input: "Hello." }});\n',
+            CHAT: f"{_OPENAI_NODE}.chat.completions.create({{ model: MODEL, {_SAID_IN_NODE} }});\n",
+        },
+    ),
+    _library(
         "anthropic",
         "anthropic for Python",
         "PyPI: anthropic",
-        (MESSAGES,),
-        _with_variables(_anthropic, _anthropic_python),
+        _anthropic,
+        _PYTHON,
+        {MESSAGES: f"{_ANTHROPIC_PYTHON}.messages.create(model=MODEL, max_tokens=1024, {_SAID_IN_PYTHON})\n"},
     ),
-    Client(
+    _library(
         "anthropic-node",
         "anthropic for Node",
         "npm: @anthropic-ai/sdk",
-        (MESSAGES,),
-        _with_variables(_anthropic, _anthropic_node),
+        _anthropic,
+        _JAVASCRIPT,
+        {MESSAGES: f"{_ANTHROPIC_NODE}.messages.create({{ model: MODEL, max_tokens: 1024, {_SAID_IN_NODE} }});\n"},
     ),
-    Client(
+    _library(
         "google-genai",
         "google-genai",
         "PyPI: google-genai",
-        ("gemini",),
-        _with_variables(_google_genai, _google_genai_program),
+        lambda server: {"GOOGLE_GEMINI_BASE_URL": server.root, "GEMINI_API_KEY": server.token},
+        _PYTHON,
+        {"gemini": f'{_GENAI}.models.generate_content(model=MODEL, contents="Hello.")\n'},
     ),
-    Client("ollama", "ollama for Python", "PyPI: ollama", ("ollama",), _with_variables(_ollama, _ollama_program)),
+    _library(
+        "ollama",
+        "ollama for Python",
+        "PyPI: ollama",
+        lambda server: {"OLLAMA_HOST": server.root, "OLLAMA_API_KEY": server.token},
+        _PYTHON,
+        {"ollama": f"import ollama\n\nollama.chat(MODEL, {_SAID_IN_PYTHON})\n"},
+    ),
     Client("ai-sdk", "AI SDK", "npm: ai", (CHAT, RESPONSES, MESSAGES), _ai_sdk),
-    Client("langchain", "LangChain", "PyPI: langchain-openai", (CHAT, RESPONSES), _with_variables(_openai, _langchain)),
-    Client(
-        "pydantic-ai", "Pydantic AI", "PyPI: pydantic-ai", (CHAT, RESPONSES), _with_variables(_openai, _pydantic_ai)
+    _library(
+        "langchain",
+        "LangChain",
+        "PyPI: langchain-openai",
+        _openai,
+        _PYTHON,
+        {
+            CHAT: f'{_LANGCHAIN}(model=MODEL, stream_usage=True).invoke("Hello.")\n',
+            RESPONSES: f'{_LANGCHAIN}(model=MODEL, stream_usage=True, use_responses_api=True).invoke("Hello.")\n',
+        },
     ),
-    Client(
+    _library(
+        "pydantic-ai",
+        "Pydantic AI",
+        "PyPI: pydantic-ai",
+        _openai,
+        _PYTHON,
+        {
+            wire: f"from pydantic_ai import Agent\nfrom pydantic_ai.models.openai import {model}\n\n"
+            f'Agent({model}(MODEL)).run_sync("Hello.")\n'
+            for wire, model in ((CHAT, "OpenAIChatModel"), (RESPONSES, "OpenAIResponsesModel"))
+        },
+    ),
+    _library(
         "openai-agents",
         "OpenAI Agents SDK",
         "PyPI: openai-agents",
-        _BOTH,
-        _with_variables(_agents_variables, _agents_sdk),
-        notes=("Without the last variable it sends its traces to OpenAI.",),
+        lambda server: {**_openai(server), "OPENAI_AGENTS_DISABLE_TRACING": "1"},
+        _PYTHON,
+        {
+            wire: f"from agents import Agent, {model}, Runner\nfrom openai import AsyncOpenAI\n\n"
+            f'agent = Agent("Assistant", model={model}(MODEL, AsyncOpenAI()))\nRunner.run_sync(agent, "Hello.")\n'
+            for wire, model in ((RESPONSES, "OpenAIResponsesModel"), (CHAT, "OpenAIChatCompletionsModel"))
+        },
+        "Without the last variable it sends its traces to OpenAI.",
     ),
 )
 """The rows, as the page lists them."""
-
-
-# ---- client settings ----
-
 CLIENTS: Final = MappingProxyType({client.name: client for client in (*AGENTS, *LIBRARIES)})
 """The clients by name."""
 
 
-# ---- written ----
-# Writes settings into the files of a client, and takes them back; what it replaced is kept, and nothing more.
-#
-# A record says of each file what was put where and what stood there. While nobody else changes the file, taking back
-# restores its bytes; afterwards only the values that are still ours go, and what somebody wrote over them stays.
+# ---- Writing and taking back ----
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
 
@@ -1147,8 +1097,6 @@ class Outcome:
     """What became of a file.
 
     Attributes:
-        path: The file.
-        done: What was done, in a few words.
         left: The keys that stay as somebody else wrote them.
     """
 
@@ -1162,8 +1110,6 @@ class _Entry:
     """What was done to one file: what a later undo has to know of it.
 
     Attributes:
-        path: The file.
-        existed: Whether it was there before.
         digest: Of the file after the change.
         splices: The changes, from the text before to the text after.
         keys: The keys with their values, and how the text wrote what stood there before, or None.
@@ -1178,10 +1124,6 @@ class _Entry:
 
 def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[Outcome]:
     """Writes values into files. What an earlier call has written there, with other values, is taken back first.
-
-    Args:
-        settings: The files with their values.
-        record: Where it is kept what was replaced.
 
     Returns:
         What became of each file.
@@ -1210,10 +1152,6 @@ def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[O
 
 def take_back(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[Outcome]:
     """Takes back what was written into the files.
-
-    Args:
-        settings: The files, with their forms; their values do not matter.
-        record: The record of :func:`write`.
 
     Returns:
         What became of each file that was written.
@@ -1309,9 +1247,6 @@ def _written_text_of(path: Path, data: bytes) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-# ---- the record ----
 
 
 def _read_record(path: Path) -> dict[str, _Entry]:

@@ -1,4 +1,4 @@
-"""`partstream hub`: people, keys, budgets and models of a hub; each command stands in a module of its own."""
+"""`partstream hub`: people, keys, budgets and models of a hub; a command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -7,78 +7,43 @@ from typing import Final
 
 import click
 
+_DIRECTORY: Final = "partstream.hub.commands_directory"
+_KEYS: Final = "partstream.hub.commands_keys"
+_USAGE: Final = "partstream.hub.commands_usage"
+
 COMMANDS: Final = {
-    "init": (
-        "partstream.hub.commands_directory",
-        "SETUP_COMMANDS",
-        "Make the database of a hub, or bring an older one up to date.",
-    ),
-    "add": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Add a team, a person or a model."),
-    "set": (
-        "partstream.hub.commands_directory",
-        "ENTRY_COMMANDS",
-        "Change what a team, a person, a model or a key may do.",
-    ),
-    "remove": ("partstream.hub.commands_directory", "ENTRY_COMMANDS", "Remove a team, a person or a model."),
-    "key": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Make, list and revoke the keys of people."),
-    "invite": ("partstream.hub.commands_keys", "KEY_COMMANDS", "Print a link with which a person gets a key, once."),
-    "list": ("partstream.hub.commands_usage", "LISTING_COMMANDS", "List teams, people and models."),
-    "show": (
-        "partstream.hub.commands_usage",
-        "LISTING_COMMANDS",
-        "Show one team, person, model or key, with what is left of its budgets.",
-    ),
-    "usage": (
-        "partstream.hub.commands_usage",
-        "USAGE_COMMANDS",
-        "Show what answers took: by person, team, model, client, session or day.",
-    ),
-    "answers": (
-        "partstream.hub.commands_usage",
-        "ANSWER_COMMANDS",
-        "Show single answers: who asked for what, when, and how it ended.",
-    ),
-    "page": (
-        "partstream.hub.commands_usage",
-        "PAGE_COMMANDS",
-        "Open the page of a running hub: budgets, usage, workers, changes.",
-    ),
-    "apply": (
-        "partstream.hub.commands_directory",
-        "FILE_COMMANDS",
-        "Make the hub what a file says; shows the plan before.",
-    ),
-    "export": (
-        "partstream.hub.commands_directory",
-        "FILE_COMMANDS",
-        "Write what there is as a file that can be reviewed and applied.",
-    ),
-    "changes": ("partstream.hub.commands_usage", "LISTING_COMMANDS", "Show who changed what."),
-    "check": (
-        "partstream.hub.commands_directory",
-        "SETUP_COMMANDS",
-        "Look for what keeps people from asking, and for budgets that do not add up.",
-    ),
+    "init": (_DIRECTORY, "Make the database of a hub, or bring an older one up to date."),
+    "add": (_DIRECTORY, "Add a team, a person or a model."),
+    "set": (_DIRECTORY, "Change what a team, a person, a model or a key may do."),
+    "remove": (_DIRECTORY, "Remove a team, a person or a model."),
+    "key": (_KEYS, "Make, list and revoke the keys of people."),
+    "invite": (_KEYS, "Print a link with which a person gets a key, once."),
+    "list": (_USAGE, "List teams, people and models."),
+    "show": (_USAGE, "Show one team, person, model or key, with what is left of its budgets."),
+    "usage": (_USAGE, "Show what answers took: by person, team, model, client, session or day."),
+    "answers": (_USAGE, "Show single answers: who asked for what, when, and how it ended."),
+    "page": (_USAGE, "Open the page of a running hub: budgets, usage, workers, changes."),
+    "apply": (_DIRECTORY, "Make the hub what a file says; shows the plan before."),
+    "export": (_DIRECTORY, "Write what there is as a file that can be reviewed and applied."),
+    "changes": (_USAGE, "Show who changed what."),
+    "check": (_DIRECTORY, "Look for what keeps people from asking, and for budgets that do not add up."),
 }
-"""The module of each command, its table of commands, and the one-line help, in the order in which they are listed."""
+"""The module of each command, which has it in its `COMMANDS`, and its help, in the order in which they are listed."""
 
 
 class _LazyGroup(click.Group):
-    """Imports a command only when it is called."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, table, _ = COMMANDS[cmd_name]
-        commands: dict[str, click.Command] = getattr(import_module(module), table)
+        commands: dict[str, click.Command] = import_module(COMMANDS[cmd_name][0]).COMMANDS
         return commands[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, _, says) in COMMANDS.items()])
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
 
 _FIRST: Final = (

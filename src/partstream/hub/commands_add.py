@@ -1,4 +1,9 @@
-"""The key of a hub for `partstream add`: one that a person has already, or one that the hub gives for a join code."""
+"""The key of a hub for `partstream add`: one that a person has already, or one that the hub gives for a join code.
+
+A code is good once: the place of the key is checked before the code is sent, and a link is taken only if it names the
+hub that the person has confirmed. Codes are typed or read from standard input, because other users of the machine can
+read the arguments of a command.
+"""
 
 from __future__ import annotations
 
@@ -77,13 +82,7 @@ def key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions:
 
 
 def _typed_key(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
-    """Asks for a key or a join code, gives the code for a key, and has that kept.
-
-    Raises:
-        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
-        ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
-        LanguageModelError: The hub cannot be reached, or does not take the code.
-    """
+    """Asks for a key or a join code, gives the code for a key, and has that kept; raises as :func:`key_of_hub`."""
     kept_in = key_place(given, profile)  # before a code is spent that is good once
     if given.key_from == _READ:
         typed = sys.stdin.readline().strip()

@@ -1,4 +1,8 @@
-"""`partstream connect`: tells a client how to ask a server; prints the settings, or writes and takes them back."""
+"""`partstream connect`: tells a client how to ask a server; prints the settings, or writes and takes them back.
+
+A server that runs is asked for its models, over an ordinary upstream; with `--model`, none has to run. The token is in
+no setting: they say where the client finds it. :mod:`partstream.hub.clients` knows the clients and changes their files.
+"""
 
 from __future__ import annotations
 
@@ -105,9 +109,6 @@ def command(
         sys.exit(ExitCode.FOUND)
 
 
-# ---- the options ----
-
-
 def _client(name: str) -> Client:
     if name in CLIENTS:
         return CLIENTS[name]
@@ -125,7 +126,7 @@ def _wire(client: Client, wire: str | None) -> str:
 
 
 def _root(url: str) -> str:
-    """The address of the server, with the scheme that it may lack and without a `/v1` behind it.
+    """The address of the server, with the scheme that it may lack and without a `/v1` at its end.
 
     Raises:
         UsageError: It is no address.
@@ -151,16 +152,13 @@ def _token(token_file: Path | None) -> TokenPlace:
     return TokenPlace(TOKEN_VARIABLE, None if TOKEN_VARIABLE in os.environ else kept_token_file())
 
 
-# ---- the model ----
-
-
 def _server(
     root: str, model_id: str | None, place: TokenPlace, token_file: Path | None, *, may_ask_person: bool
 ) -> Server:
     """The server with one of its models.
 
     Raises:
-        UnusableTokenError: The token that the user gives is of no use.
+        UnusableTokenError: The token that the user gives cannot be used.
     """
     kept = kept_token_file()
     file = token_file or (kept if place.file is not None and kept.is_file() else None)
@@ -178,7 +176,10 @@ def _server(
         place = TokenPlace(TOKEN_VARIABLE, is_needed=False)
     record = _chosen(records, model_id, may_ask_person=may_ask_person)
     _check_model(record.id)
-    return _with_limits(Server(root, record.id, place), record)
+    # Only limits that the server declares; those that would be assumed are left to the client.
+    window, output = record.context_window or record.max_input_tokens, record.max_output_tokens
+    limits = (None if one is None else one.value for one in (window, output))
+    return Server(root, record.id, place, *limits)
 
 
 def _way_out(error: LanguageModelError, token: AccessToken | None) -> str:
@@ -241,22 +242,6 @@ def _check_model(model_id: str) -> None:
 def _few(ids: Sequence[str]) -> str:
     most = 12
     return ", ".join(ids[:most]) + (f" and {len(ids) - most} more" if len(ids) > most else "")
-
-
-def _with_limits(server: Server, record: ModelRecord) -> Server:
-    """The server with the limits that it declares; those that would be assumed are left to the client."""
-    window = record.context_window or record.max_input_tokens
-    output = record.max_output_tokens
-    return Server(
-        server.root,
-        server.model,
-        server.token,
-        None if window is None else window.value,
-        None if output is None else output.value,
-    )
-
-
-# ---- what is done ----
 
 
 def _print(client: Client, server: Server, settings: Settings, wire: str) -> None:

@@ -1,4 +1,7 @@
-"""The database of a hub for one command: opened, looked at, closed; what is wrong with it ends the command."""
+"""The database of a hub for one command: opened, read or changed, closed; and tables and times as people see them.
+
+What is wrong with the database ends the command: with exit code 3 where it cannot be reached, else with 2.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,12 @@ if TYPE_CHECKING:
     from partstream.hub.store.store import HubStore
 
 
-# ---- hub database ----
-
 _KEY: Final = re.compile(r"ps[kj]_\S+")
 _LONGEST: Final = 80
 
 
 class UnusableHubError(click.ClickException):
-    """The database, or what it was asked, is of no use; the exit code is 2, as for wrong options."""
+    """The database cannot be used, or what it was asked cannot be done; the exit code is 2, as for wrong options."""
 
     exit_code = ExitCode.UNUSABLE
 
@@ -67,43 +68,35 @@ def opened_database() -> Iterator[tuple[HubStore, str]]:
 
 @contextmanager
 def hub_database() -> Iterator[Administration]:
-    """A hub that is there and up to date, in the hands of whoever runs the command.
+    """A hub that is there and up to date, opened for the person who runs the command.
 
     Raises:
         FailedHubError: Its database cannot be reached.
         UnusableHubError: There is none, or a change does not fit what is there.
     """
     with opened_database() as (store, where):
-        _check_tables(store, where)
+        version = tables_version(store, database_address(os.environ))
+        if version == 0:
+            raise UnusableHubError(f"there is no hub in {where}: `partstream hub init` makes one")
+        if version < len(VERSIONS):
+            raise UnusableHubError(
+                f"{where}: got tables of version {version}, expected {len(VERSIONS)}: "
+                "`partstream hub init` brings them up to date"
+            )
         yield Administration(store, f"{_user()} on the command line")
 
 
 def shown_argument(text: str) -> str:
-    """A name that somebody typed and that there is not, for an error: whole keys and codes are typed in its place."""
+    """A name that was typed and is unknown, for an error: people also type whole keys and codes in its place."""
     return repr(_KEY.sub("***", text)[:_LONGEST])
 
 
-def _check_tables(store: HubStore, where: str) -> None:
-    version = tables_version(store, database_address(os.environ))
-    if version == 0:
-        raise UnusableHubError(f"there is no hub in {where}: `partstream hub init` makes one")
-    if version < len(VERSIONS):
-        raise UnusableHubError(
-            f"{where}: got tables of version {version}, expected {len(VERSIONS)}: `partstream hub init` brings them up "
-            "to date"
-        )
-
-
 def _user() -> str:
-    """The name of whoever runs the command, for the record of changes."""
+    """The name of the user, for the record of changes."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a container may have a user without a name
         return "somebody"
-
-
-# ---- hub tables ----
-# Tables of what there is in a hub, for people.
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -121,9 +114,6 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
         table.add_row(*(Text(cell or "–") for cell in row))
     make_console().print(table)
 
-
-# ---- hub times ----
-# Times of keys and join links: `90d`, `12h` or a date from a person, and an instant as people are shown it.
 
 _SECONDS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)

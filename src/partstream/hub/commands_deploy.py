@@ -1,6 +1,10 @@
-"""Serves on Ray what the options of `partstream serve` choose: the same application, in replicas that Ray places.
+"""Where `partstream serve` runs besides this machine: on Ray, and in Kubernetes.
 
-Each replica builds it anew from the plan, and reads keys where it runs: none is given to Ray.
+On Ray, each replica builds the same application anew from the plan of the options, and reads keys where it runs: no key
+is given to Ray. A provider that names resources has a deployment of its own; the others run beside the application.
+
+For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget, as documents of YAML. They are
+printed for each use, so there are no templates; keys are references to a Secret, which is not printed.
 """
 
 from __future__ import annotations
@@ -38,8 +42,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Receive, Scope, Send
 
 
-# ---- yaml text ----
-# Writes plain values as YAML, for files that people read and keep.
+# ---- YAML ----
 
 _PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 """Texts that need no quotes: with a letter or a slash first, they are no numbers."""
@@ -48,11 +51,7 @@ _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", 
 
 
 def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """Mappings and lists, a line for each entry, and texts in quotes where they need them.
-
-    Args:
-        value: Mappings, lists, texts, numbers, booleans and None.
-    """
+    """Mappings and lists, a line for each entry, and texts in quotes where they need them."""
     return "".join(f"{line}\n" for line in _lines(value))
 
 
@@ -80,7 +79,7 @@ def _scalar(value: Any) -> str:
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
 
 
-# ---- serve ray ----
+# ---- Ray ----
 
 _NAME: Final = "partstream"
 _ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 - what Ray does by itself
@@ -95,12 +94,10 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
     """Serves on Ray until it is stopped; the exit code.
 
     Args:
-        plan: What is served.
         workers: The number of replicas; 1 for as many as there is work for.
-        screen: Where the command says what happens.
 
     Raises:
-        UsageError: The extra is missing, or an option is of no use.
+        UsageError: The extra is missing, or an option cannot be used.
     """
     os.environ.setdefault(_USAGE, "0")
     os.environ.setdefault(_COLOURS, "0")
@@ -149,16 +146,11 @@ def serve_config(plan: ServePlan) -> str:
 
 
 def ray_application(values: Mapping[str, Any]) -> Any:
-    """The application of a plan, for the files of `serve run`.
-
-    Args:
-        values: What :meth:`~partstream.cli.serve_plan.ServePlan.as_values` made, with `workers` beside it.
-    """
+    """The application of a plan, for the files of `serve run`."""
     return _made(ServePlan.of_values(values), int(values.get("workers", 1)))
 
 
 def _made(plan: ServePlan, workers: int) -> Any:
-    """A provider that names resources has a deployment of its own, and the others run beside the application."""
     from partstream.hub.ray import (  # noqa: PLC0415 - needs Ray
         LONGEST_ANSWER_SECONDS,
         deployment,
@@ -183,23 +175,15 @@ def _absolute(source: str) -> str:
 def replica_application(elsewhere: Mapping[str, LanguageModelChatProvider], plan: ServePlan) -> RayApplication:
     """The application of a plan in the process that it is called in.
 
-    Args:
-        elsewhere: The providers that run elsewhere, by name.
-        plan: What is served.
-
     Raises:
         UsageError: There is nothing to serve.
-        CallerError: A setting, a file or a source is of no use.
+        CallerError: A setting, a file or a source cannot be used.
     """
     return RayApplication(Opened.of(plan, plan.token(), lambda source, error: None, elsewhere))
 
 
 class RayApplication:
-    """An application that is opened and closed with its life in ASGI, which a replica of Ray has.
-
-    Args:
-        opened: What it serves.
-    """
+    """An application that is opened and closed with its life in ASGI, which a replica of Ray has."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
@@ -236,8 +220,7 @@ class RayApplication:
             await send(dict(message))
 
 
-# ---- serve kubernetes ----
-# Prints what runs `partstream serve` in Kubernetes with the same options; printed for each use, so no templates.
+# ---- Kubernetes ----
 
 _IMAGE: Final = f"partstream:{__version__}"
 _USER: Final = 65532
@@ -267,7 +250,6 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     Keys are references to a Secret, which is not printed: its comment says how it is made.
 
     Args:
-        plan: What is served.
         replicas: The number of pods; 1 for as many as keep serving when one ends, which are two.
 
     Raises:
@@ -275,7 +257,21 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     """
     _check(plan)
     pods = replicas if replicas > 1 else 2
-    documents = (_deployment(plan, pods), _service(), _disruption_budget())
+    documents = (
+        _deployment(plan, pods),
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": _NAME, "labels": _LABELS},
+            "spec": {"selector": _LABELS, "ports": [{"name": _PORT_NAME, "port": 80, "targetPort": _PORT_NAME}]},
+        },
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": _NAME, "labels": _LABELS},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}},
+        },
+    )
     return _comment(plan) + "---\n".join(yaml_text(one) for one in documents)
 
 
@@ -416,7 +412,7 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
 
 
 _OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
-"""Options that are written above, or of no use to pods."""
+"""Options that are written above, or that mean nothing to pods."""
 
 
 def _shown(value: object) -> str:
@@ -427,21 +423,3 @@ def _volumes() -> Iterator[Mapping[str, Any]]:
     yield {"name": "state", "emptyDir": {"sizeLimit": "1Gi"}}
     yield {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}
     yield {"name": "keys", "secret": {"secretName": _SECRET, "defaultMode": 0o440}}
-
-
-def _service() -> Mapping[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": _NAME, "labels": _LABELS},
-        "spec": {"selector": _LABELS, "ports": [{"name": _PORT_NAME, "port": 80, "targetPort": _PORT_NAME}]},
-    }
-
-
-def _disruption_budget() -> Mapping[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": _NAME, "labels": _LABELS},
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}},
-    }

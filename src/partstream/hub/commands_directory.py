@@ -1,4 +1,9 @@
-"""`partstream hub init` and `check`: a hub that is made, and what keeps people from asking it."""
+"""`partstream hub init`, `check`, `add`, `set`, `remove`, `apply` and `export`: a hub is made, checked and changed.
+
+The options of `add` and `set` are made from the fields of `hub.toml` (:data:`partstream.hub.configuration.FIELDS`), so
+they say and read the same as a file. A change of entries is a plan: it is shown as a diff, a person is asked where
+something would be lost, and one transaction carries it out. Where nobody can be asked, `--yes` or `--remove` lets it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,7 @@ from partstream.hub.configuration import (
     read_hub_file,
     written_hub_file,
 )
-from partstream.hub.directory import Owner, OwnerKind, RateLimits
+from partstream.hub.directory import RATE_NAMES, Owner, OwnerKind, RateLimits
 from partstream.hub.store.store import VERSIONS
 from partstream.settings.kinds import closest_name
 
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import Directory
 
 
-# ---- hub setup ----
+# ---- hub init and check ----
 
 _NEXT: Final = """\
 Next:
@@ -92,11 +97,7 @@ def check(*, as_json: bool) -> None:
         sys.exit(ExitCode.FOUND)
 
 
-SETUP_COMMANDS: Final[Mapping[str, click.Command]] = {"init": init, "check": check}
-
-
-# ---- hub options ----
-# The options of `partstream hub add` and `hub set`, made from the fields of `hub.toml`: they say and read the same.
+# ---- Options from fields ----
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -131,15 +132,10 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_fields(identity: EntryId, given: Mapping[str, Any], before: Entry | None = None) -> Entry:
-    """An entry with the fields that somebody gave; the others stay as they are.
-
-    Args:
-        identity: Which entry it is.
-        given: The fields, as of :func:`given_fields`.
-        before: The entry as it is; None for a new one.
+    """An entry with the fields of :func:`given_fields`; the others stay as they are in `before`, None for a new one.
 
     Raises:
-        UsageError: A value is of no use; it names the option.
+        UsageError: A value cannot be used; the message names the option.
     """
     fields = {} if before is None else dict(before.fields)
     entry, faults = read_entry(identity, {**fields, **given}, "")
@@ -170,8 +166,7 @@ def _option(field: Field) -> Callable[[Any], Any]:
     )
 
 
-# ---- hub plans ----
-# A plan before a person: shown as a diff, asked about where something would be lost, carried out.
+# ---- Plans before a person ----
 
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow"}
 
@@ -189,11 +184,11 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
     Args:
         hub: The hub.
         prepared: The plan.
-        may_remove: Whether nobody has to be asked before something is removed.
-        option: The option that says so.
+        may_remove: Whether entries may be removed without a question.
+        option: The option of the command that says so.
 
     Raises:
-        UsageError: Something would be removed, and nobody can be asked.
+        UsageError: Something would be removed, and no person can be asked.
         Abort: A person does not want it.
     """
     if not prepared.plan.steps:
@@ -207,7 +202,10 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
 
 
 def _ask(prepared: PreparedPlan, option: str) -> None:
-    lost = [_said_of_person(name, keys) for name, keys in prepared.lost_keys.items()]
+    lost = [
+        f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
+        for name, keys in prepared.lost_keys.items()
+    ]
     others = [str(one) for one in prepared.plan.removed if one.name not in prepared.lost_keys]
     what = ", ".join([*others, *lost])
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -215,12 +213,7 @@ def _ask(prepared: PreparedPlan, option: str) -> None:
     click.confirm(f"Remove {what}?", abort=True)
 
 
-def _said_of_person(name: str, keys: int) -> str:
-    return f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
-
-
-# ---- hub entries ----
-# `partstream hub add`, `set` and `remove`: one team, person, model or key at a time, in the words of `hub.toml`.
+# ---- hub add, set and remove ----
 
 _SECTIONS: Final = {"team": Section.TEAMS, "person": Section.PEOPLE, "model": Section.MODELS}
 _ADD_HELP: Final = {
@@ -233,9 +226,8 @@ _SET_HELP: Final = {
     "person": "Change a person; what no option names stays as it is.",
     "model": "Change a model, or set the price of one that the workers' providers list.",
 }
-_RATES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
-_UTC: Final = "UTC"
-_KEY_FIELDS: Final = ("budgets", "time_zone", "models", *_RATES)
+KEY_FIELDS: Final = ("budgets", "time_zone", "models", *RATE_NAMES)
+"""The fields that a key may have as well as its person."""
 
 
 @click.group("add", short_help="Add a team, a person or a model.")
@@ -318,8 +310,8 @@ def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 @change.command("key")
 @click.argument("key_id", metavar="ID")
-@field_options(Section.PEOPLE, _KEY_FIELDS)
-@_unset_option(_KEY_FIELDS)
+@field_options(Section.PEOPLE, KEY_FIELDS)
+@_unset_option(KEY_FIELDS)
 def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
     given = _given(options, unset)
@@ -335,14 +327,14 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
         rules = directory.budgets.get(Owner(OwnerKind.KEY, key_id), ())
         before = {
             "budgets": budgets_text(rules),
-            "time_zone": rules[0].time_zone if rules else _UTC,
+            "time_zone": rules[0].time_zone if rules else "UTC",
             "models": key.models,
-            **{name: getattr(key.rates, name) for name in _RATES},
+            **{name: getattr(key.rates, name) for name in RATE_NAMES},
         }
-        # A value that is the default stands in no entry.
+        # A value that is the default is in no entry.
         chosen = {name: fields.get(name, FIELDS[Section.PEOPLE][name].default) for name in (*given, *unset)}
         after = before | chosen
-        rates = RateLimits(**{name: after[name] for name in _RATES})
+        rates = RateLimits(**{name: after[name] for name in RATE_NAMES})
         hub.change_key(replace(key, models=after["models"], rates=rates), after["budgets"], after["time_zone"])
     click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
 
@@ -389,17 +381,14 @@ for _kind, _section in _SECTIONS.items():
     _set_command(_kind, _section)
     _remove_command(_kind, _section)
 
-ENTRY_COMMANDS: Final[Mapping[str, click.Command]] = {"add": add, "set": change, "remove": remove}
 
-
-# ---- hub files ----
-# `partstream hub apply` and `export`: the hub as a file that people review.
+# ---- hub apply and export ----
 
 _INPUT: Final = "-"
 
 
 class UnusableFileError(click.ClickException):
-    """A file is of no use; the exit code is 2, as for wrong options."""
+    """A file cannot be used; the exit code is 2, as for wrong options."""
 
     exit_code = ExitCode.UNUSABLE
 
@@ -474,4 +463,12 @@ def _as_json(prepared: PreparedPlan, *, is_done: bool) -> dict[str, object]:
     return {"applied": is_done, "steps": steps}
 
 
-FILE_COMMANDS: Final[Mapping[str, click.Command]] = {"apply": apply, "export": export}
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    "init": init,
+    "check": check,
+    "add": add,
+    "set": change,
+    "remove": remove,
+    "apply": apply,
+    "export": export,
+}

@@ -1,4 +1,8 @@
-"""`partstream hub key` and `invite`: keys and join links of people, each shown once and kept by its digest alone."""
+"""`partstream hub key` and `invite`: keys and join links of people, each shown once and kept by its digest alone.
+
+A command that makes or revokes a key waits until the workers know of it: a key works, or works no more, when its
+command is over.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ import click
 from partstream.codec.json_codec import dumps
 from partstream.hub.client import editor_link, hub_address, page_link
 from partstream.hub.commands_database import END, hub_database, show_table, shown_argument, time_text
-from partstream.hub.commands_directory import field_options, given_fields, read_fields
+from partstream.hub.commands_directory import KEY_FIELDS, field_options, given_fields, read_fields
 from partstream.hub.configuration import EntryId, Section
-from partstream.hub.directory import RateLimits
+from partstream.hub.directory import RATE_NAMES, RateLimits
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.upstream.endpoint import is_loopback
@@ -26,9 +30,6 @@ if TYPE_CHECKING:
     from partstream.hub.store.store import HubStore
 
 
-# ---- hub workers ----
-# Waits until the workers of a hub know of a change: a key works, or works no more, when its command is over.
-
 _SECONDS: Final = 3.0
 """How long a worker may be silent and still be waited for, and for how long. Each is heard of every second."""
 _PAUSE: Final = 0.1
@@ -38,11 +39,7 @@ _WORKERS: Final = "SELECT name, counter FROM hub_workers WHERE seen_at > ?"
 
 
 def wait_for_workers(store: HubStore) -> None:
-    """Waits until all workers that are alive have asked for changes; says which have not.
-
-    Args:
-        store: The database, with the change in it.
-    """
+    """Waits until all workers that are alive have asked for changes; says which have not."""
     waited_for = {name: counter + _HEARTBEATS for name, counter in store.read(_WORKERS, [store.time() - _SECONDS])}
     deadline = time.monotonic() + _SECONDS
     while waited_for and time.monotonic() < deadline:
@@ -53,11 +50,7 @@ def wait_for_workers(store: HubStore) -> None:
         click.echo(f"Worker {name} has not been heard of since; it knows of the change when it comes back.", err=True)
 
 
-# ---- hub keys ----
-
 _HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
-_RATES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
-_FIELDS: Final = ("budgets", "time_zone", "models", *_RATES)
 
 
 @click.group("key", short_help="Make, list and revoke the keys of people.")
@@ -69,7 +62,7 @@ def key() -> None:
 @click.argument("person")
 @click.option("--label", default="", metavar="TEXT", help="What the key is called, such as laptop.")
 @click.option("--expires", type=END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date.")
-@field_options(Section.PEOPLE, _FIELDS)
+@field_options(Section.PEOPLE, KEY_FIELDS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
 def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
     """Make a key for PERSON and print it, this once: to standard output alone, so that a script can take it.
@@ -77,7 +70,7 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
     The key may do what its person may do; budgets, models and rates of its own narrow that.
     """
     fields = read_fields(EntryId(Section.PEOPLE, "key"), given_fields(options)).fields
-    rates = RateLimits(**{name: fields.get(name) for name in _RATES})
+    rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
     with hub_database() as hub:
         _person(hub.directory(), person)
         made, secret = hub.add_key(
@@ -204,4 +197,4 @@ def _as_json(one: Key, now: float) -> dict[str, Any]:
     }
 
 
-KEY_COMMANDS: Final[Mapping[str, click.Command]] = {"key": key, "invite": invite}
+COMMANDS: Final[Mapping[str, click.Command]] = {"key": key, "invite": invite}

@@ -1,9 +1,15 @@
-"""`partstream hub list`, `show` and `changes`: what there is, what is left of budgets, and who changed what."""
+"""`partstream hub list`, `show`, `changes`, `usage`, `answers` and `page`: what a hub holds and what its answers took.
+
+Each command opens the database, reads, and closes it before it prints a table for people or JSON for programs. The
+numbers of `show` are those of this moment; `usage` and `answers` read the ledger; `page` prints a link that opens the
+page of a running hub, once.
+"""
 
 from __future__ import annotations
 
 import sys
 import webbrowser
+from dataclasses import asdict
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -31,13 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from partstream.hub.administration import Administration
-    from partstream.hub.configuration import Entry, HubDocument
+    from partstream.hub.configuration import Entry
     from partstream.hub.directory import BudgetRule, Directory
-    from partstream.hub.store.values import DirectoryRecord, Window
     from partstream.hub.usage import Groups, UsageReport
 
 
-# ---- hub shown ----
+# ---- hub list ----
 
 _EVERYTHING: Final = "all"
 _COLUMNS: Final = {
@@ -58,7 +63,8 @@ def list_(what: str, *, as_json: bool) -> None:
     sections = [section for section in Section if what in (_EVERYTHING, section.value)]
     document = document_of(directory)
     if as_json:
-        click.echo(dumps({section.value: _fields_of(document, section) for section in sections}))
+        shown = {one.value: {entry.id.name: _plain(entry.fields) for entry in document.of(one)} for one in sections}
+        click.echo(dumps(shown))
         return
     is_empty = True
     for section in sections:
@@ -70,10 +76,6 @@ def list_(what: str, *, as_json: bool) -> None:
             is_empty = False
     if is_empty:
         click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
-
-
-def _fields_of(document: HubDocument, section: Section) -> dict[str, Any]:
-    return {entry.id.name: _plain(entry.fields) for entry in document.of(section)}
 
 
 def _plain(value: Any) -> Any:
@@ -116,7 +118,7 @@ def _models(entry: Entry) -> str:
     return "all" if models is None else ", ".join(models) or "none"
 
 
-# ---- one of them ----
+# ---- hub show ----
 
 
 @click.command("show", short_help="Show one team, person, model or key, with what is left of its budgets.")
@@ -134,7 +136,10 @@ def show(name: str, *, as_json: bool) -> None:
             raise click.UsageError(
                 f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
             )
-        shown = [_shown(kind, one, fields, _standings(hub, kind, one, directory)) for kind, one, fields in found]
+        shown = [
+            {"kind": kind, "name": one, "fields": _plain(fields), "budgets": _standings(hub, kind, one, directory)}
+            for kind, one, fields in found
+        ]
     if as_json:
         click.echo(dumps(shown))
         return
@@ -145,7 +150,7 @@ def show(name: str, *, as_json: bool) -> None:
 
 
 def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """All that has a name: what it is, its name, its fields."""
+    """All entries of a name: kind, name, fields."""
     for identity, entry in document_of(directory).entries.items():
         if identity.name == name:
             yield identity.section.one, name, entry.fields
@@ -165,7 +170,23 @@ def _standings(hub: Administration, kind: str, name: str, directory: Directory) 
     """What is left of each budget that holds for a team, a person or a key."""
     rules = [*_rules(kind, name, directory)]
     windows = hub.store.open_windows(rules) if rules else {}
-    return [_standing(rule, windows[rule.id]) for rule in rules]
+    return [
+        {
+            "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
+            "of": str(rule.owner),
+            "unit": rule.unit.value,
+            "period": rule.period.value,
+            "limit": window.limit,
+            "spent": window.spent,
+            "reserved": window.leased,
+            "remaining": window.free,
+            "overrun": window.overrun,
+            "resets_at": window.ends_at,
+            "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "leased", "free")},
+        }
+        for rule in rules
+        for window in (windows[rule.id],)
+    ]
 
 
 def _rules(kind: str, name: str, directory: Directory) -> Iterator[BudgetRule]:
@@ -177,26 +198,6 @@ def _rules(kind: str, name: str, directory: Directory) -> Iterator[BudgetRule]:
         owners.append(Owner(OwnerKind.TEAM, team))
     for owner in owners:
         yield from directory.budgets.get(owner, ())
-
-
-def _standing(rule: BudgetRule, window: Window) -> dict[str, Any]:
-    return {
-        "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
-        "of": str(rule.owner),
-        "unit": rule.unit.value,
-        "period": rule.period.value,
-        "limit": window.limit,
-        "spent": window.spent,
-        "reserved": window.leased,
-        "remaining": window.free,
-        "overrun": window.overrun,
-        "resets_at": window.ends_at,
-        "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "leased", "free")},
-    }
-
-
-def _shown(kind: str, name: str, fields: Mapping[str, Any], standings: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"kind": kind, "name": name, "fields": _plain(fields), "budgets": standings}
 
 
 def _print(one: dict[str, Any]) -> None:
@@ -219,7 +220,7 @@ def _print(one: dict[str, Any]) -> None:
         show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
 
 
-# ---- changes ----
+# ---- hub changes ----
 
 
 @click.command("changes", short_help="Show who changed what.")
@@ -230,7 +231,7 @@ def changes(most: int, *, as_json: bool) -> None:
     with hub_database() as hub:
         records = hub.store.records(most)
     if as_json:
-        click.echo(dumps([_record(one) for one in records]))
+        click.echo(dumps([asdict(one) for one in records]))
     elif records:
         rows = [(time_text(one.time), str(one.version), one.by, one.action) for one in records]
         show_table(("time", "version", "by", "what"), rows, right=("version",))
@@ -238,25 +239,10 @@ def changes(most: int, *, as_json: bool) -> None:
         click.echo("Nothing has been changed yet.")
 
 
-def _record(record: DirectoryRecord) -> dict[str, Any]:
-    return {
-        "version": record.version,
-        "time": record.time,
-        "by": record.by,
-        "action": record.action,
-        "before": record.before,
-        "after": record.after,
-    }
-
-
-LISTING_COMMANDS: Final[Mapping[str, click.Command]] = {"list": list_, "show": show, "changes": changes}
-
-
 # ---- hub usage ----
-# `partstream hub usage`: what answers took, by person, team, model, client or day; as a table, JSON or a page.
 
 _DAY: Final = "day"
-_FILE: Final = "hub-usage.html"
+_USAGE_FILE: Final = "hub-usage.html"
 _NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
 _WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person", "client"), GroupBy.KEY: ("person",)}
 
@@ -309,7 +295,7 @@ def usage(
         raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
     with hub_database() as hub:
         if page is not None:
-            put_page(_page(hub, person, days, zone), page, CACHE, _FILE)
+            put_page(_page(hub, person, days, zone), page, CACHE, _USAGE_FILE)
             return
         if person is not None and person not in hub.directory().people:
             # People who are gone stay in the ledger.
@@ -345,40 +331,27 @@ def _zone_name(zone: ZoneInfo | None) -> str:
     return zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
 
 
-# ---- for people ----
-
-
 def _show(report: UsageReport, groups: Groups | None) -> None:
     within = () if groups is None else _WITHIN.get(groups.by, ())
     columns = (_DAY if groups is None else groups.by.value, *within, *_NUMBERS)
-    rows = [*(_day_rows(report) if groups is None else _group_rows(groups, report.total, len(within)))]
-    rows.append(("all", *("" for _ in within), *_cells(report.total, report.total)))
-    show_table(columns, rows, right=_NUMBERS)
-    for note in _notes(report.total):
-        click.echo(note)
-
-
-def _notes(total: Sums) -> list[str]:
+    total, empty = report.total, ["" for _ in within]
+    if groups is None:
+        days = zip(report.days.names, report.of_days, strict=True)
+        rows = [(day.isoformat(), *_cells(sums, total)) for day, sums in days if sums.answers]
+    else:
+        rows = [(one.name, *one.within, *_cells(one.sums, total)) for one in groups.shown]
+        if groups.other_groups:
+            rows.append((f"{groups.other_groups:,} more", *empty, *_cells(groups.others, total)))
+    show_table(columns, [*rows, ("all", *empty, *_cells(total, total))], right=_NUMBERS)
     counts = (
         (total.estimated, "estimated, because the answer was cut or reported no usage"),
         (total.unpriced, "without a known cost, which is not in the sum"),
         (total.uncounted, "without a known number of tokens, which is not in the sum"),
         (total.failed, "failed, cut or cancelled"),
     )
-    return [f"{count:,} of {total.answers:,}: {what}." for count, what in counts if count]
-
-
-def _day_rows(report: UsageReport) -> Iterator[Sequence[str]]:
-    for day, sums in zip(report.days.names, report.of_days, strict=True):
-        if sums.answers:
-            yield (day.isoformat(), *_cells(sums, report.total))
-
-
-def _group_rows(groups: Groups, total: Sums, within: int) -> Iterator[Sequence[str]]:
-    for one in groups.shown:
-        yield (one.name, *one.within, *_cells(one.sums, total))
-    if groups.other_groups:
-        yield (f"{groups.other_groups:,} more", *("" for _ in range(within)), *_cells(groups.others, total))
+    for count, what in counts:
+        if count:
+            click.echo(f"{count:,} of {total.answers:,}: {what}.")
 
 
 def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
@@ -386,9 +359,6 @@ def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
     cost = amount_text(BudgetUnit.MONEY, sums.nanodollars)
     part = percent(sums.nanodollars, total.nanodollars) if total.nanodollars else ""
     return (*(f"{count:,}" for count in counts), cost, part)
-
-
-# ---- for programs ----
 
 
 def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
@@ -420,18 +390,14 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
     }
 
 
-USAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"usage": usage}
-
-
 # ---- hub answers ----
-# `partstream hub answers`: the ledger of a hub answer by answer, and the texts of one where a policy kept them.
 
 _FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
     "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "nanodollars", "is_estimated", "status",
     "outcome", "error", "seconds",
 )  # fmt: skip
-_HUB_ANSWERS_COLUMNS: Final = ("time", "id", "person", "model", "input", "output", "USD", "outcome")
+_ANSWER_COLUMNS: Final = ("time", "id", "person", "model", "input", "output", "USD", "outcome")
 
 
 @click.command("answers", short_help="Show single answers: who asked for what, when, and how it ended.")
@@ -456,7 +422,7 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     elif as_json:
         click.echo(dumps(rows))
     elif rows:
-        show_table(_HUB_ANSWERS_COLUMNS, [_hub_answers_cells(row) for row in rows], right=("input", "output", "USD"))
+        show_table(_ANSWER_COLUMNS, [_answer_cells(row) for row in rows], right=("input", "output", "USD"))
     else:
         click.echo("No answer is in the ledger.")
 
@@ -474,7 +440,7 @@ def _rows(hub: Administration, answer_id: str | None, person: str | None, most: 
     return [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
 
 
-def _hub_answers_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
     cost = "" if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"]).partition(" ")[0]
     mark = "~" if row["is_estimated"] and cost else ""
@@ -482,14 +448,10 @@ def _hub_answers_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (time_text(row["time"]), row["answer_id"], row["person"], row["model"], *counts, mark + cost, ended)
 
 
-ANSWER_COMMANDS: Final[Mapping[str, click.Command]] = {"answers": answers}
-
-
 # ---- hub page ----
-# `partstream hub page`: a link that opens the page of a running hub, once.
 
 _HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
-_HUB_PAGE_FILE: Final = "hub-page.html"
+_PAGE_FILE: Final = "hub-page.html"
 
 
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
@@ -541,10 +503,17 @@ def _person(directory: Directory, name: str | None) -> str:
 
 def _open(link: str) -> None:
     """Opens the link by a file that leads there: others on this machine can read the arguments of a browser."""
-    path = CACHE.path() / _HUB_PAGE_FILE
+    path = CACHE.path() / _PAGE_FILE
     leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
     write_page(path, f'<!doctype html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}\n')
     webbrowser.open(path.absolute().as_uri())
 
 
-PAGE_COMMANDS: Final[Mapping[str, click.Command]] = {"page": page}
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    "list": list_,
+    "show": show,
+    "changes": changes,
+    "usage": usage,
+    "answers": answers,
+    "page": page,
+}

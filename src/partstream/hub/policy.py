@@ -1,5 +1,11 @@
 """A function of the owner's own that looks at every request of a hub: it lets it pass, changes it, or refuses it.
 
+Whatever a policy does, a request gets no more than it may have. The policy works on copies. What it gives back is
+checked field by field and made anew from plain values, because an object of the policy's own class could be one value
+while it is checked and another when it is used. It runs beside the event loop of the server, for a limited time,
+because it may be slow, hang, or end its thread: plain functions run in a few daemon threads, functions with `async` in
+one event loop of their own. A hub does not start without a policy that its settings name.
+
 ::
 
     from partstream.hub.policy import Changed, PolicyRequest, Refusal
@@ -45,8 +51,7 @@ if TYPE_CHECKING:
     from partstream.server.settings import AnswerRequest
 
 
-# ---- values ----
-# What a policy gets and gives; plain values, of which a policy has copies of its own.
+# ---- Values ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +150,7 @@ class PolicyAnswer:
     seconds: float | None
 
 
-# ---- checking ----
-# Checks what a policy gives back, field by field, and makes plain values of it; pure.
-#
-# Nothing of the policy's own classes gets through: an object that is one value while it is checked and another one
-# when it is used would do more than it may.
+# ---- Checking what a policy gives back ----
 
 _MOST_CHARACTERS: Final = 1000
 _MOST_NAME: Final = 200
@@ -159,14 +160,7 @@ _MOST_TOKENS: Final = 10**9
 
 
 class CheckedResult(NamedTuple):
-    """What a policy has decided.
-
-    Attributes:
-        refusal: What the client is told, or None for a request that goes on.
-        messages: The conversation in place of the one that came, or None.
-        model: The model that is to answer, or None.
-        max_output_tokens: The longest answer, or None.
-    """
+    """What a policy has decided; None leaves a thing as it is, and without a refusal the request goes on."""
 
     refusal: str | None = None
     messages: tuple[ChatMessage, ...] | None = None
@@ -178,7 +172,6 @@ def checked_result(result: object, most_bytes: int) -> CheckedResult:
     """What a policy has decided.
 
     Args:
-        result: What it gave back.
         most_bytes: The most bytes of a conversation.
 
     Raises:
@@ -253,12 +246,7 @@ def _unexpected(where: str, value: object, expected: str) -> UnexpectedValueErro
     return UnexpectedValueError(where, type(value).__name__, expected)
 
 
-# ---- threads ----
-# Runs the functions of a policy beside the event loop of the server, for a limited time.
-#
-# A policy may be slow, hang, or end its thread: none of it holds up the server. Plain functions run in threads, of
-# which there are a few; functions with `async` in one event loop of their own. All threads are daemons, so that one
-# that hangs does not keep the process alive.
+# ---- Threads ----
 
 T = TypeVar("T")
 
@@ -344,8 +332,6 @@ class PolicyThreads:
         with self._lock:
             self._open -= 1
 
-    # ---- plain functions ----
-
     def _need_thread(self) -> None:
         with self._lock:
             if self._threads >= min(self._open, _MOST_THREADS):
@@ -356,8 +342,6 @@ class PolicyThreads:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             _finish(*job)
-
-    # ---- functions with async ----
 
     def _begin(self, future: Future[Any], run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._loop is not None and future.set_running_or_notify_cancel():
@@ -400,7 +384,7 @@ class PolicyThreads:
 
 
 def _finish(future: Future[Any], run: Callable[[], Any]) -> None:
-    """Runs a call and says what came of it; whoever has stopped waiting is told nothing."""
+    """Runs a call and sets its result, unless the caller has stopped waiting."""
     if not future.set_running_or_notify_cancel():
         return
     try:
@@ -417,8 +401,7 @@ def _fail(future: Future[Any], error: BaseException) -> None:
         future.set_exception(PolicyFailedError(error))
 
 
-# ---- deciding ----
-# Asks a policy about requests and tells it of answers; whatever it does, a request gets no more than it may have.
+# ---- Deciding ----
 
 _logger = logging.getLogger("partstream.hub")
 
@@ -430,8 +413,6 @@ class HubPolicy:
     """The policy of one worker.
 
     Args:
-        functions: The functions of the policy.
-        seconds: How long it may take to decide.
         most_bytes: The most bytes of a conversation that it gives back.
         key_headers: The headers that may hold keys.
         find_model: Finds a model that a caller may use; raises for every other one.
@@ -461,7 +442,8 @@ class HubPolicy:
         function = self._functions.before_request
         if function is None:
             return request
-        decided = await self._decided(function, _described(asking, request, self._shown(request.headers)))
+        shown = {name: value for name, value in request.headers.items() if name not in self._hidden}
+        decided = await self._decided(function, _described(asking, request, MappingProxyType(shown)))
         if decided.refusal is not None:
             failure = ServedFailure(FailureKind.FORBIDDEN, decided.refusal, code="refused_by_policy")
             raise RequestFailedError(failure)
@@ -484,11 +466,9 @@ class HubPolicy:
         """Begins no more calls."""
         self._threads.close()
 
-    # ---- one decision ----
-
     async def _decided(self, function: Callable[..., object], described: PolicyRequest) -> CheckedResult:
         try:
-            # A copy is made where it is used: it is work, and what the policy does to it is seen by nobody.
+            # The copy is made in the thread of the policy: it is work.
             calling = self._threads.call(_with_copy(function), described, self._read)
         except PolicyBusyError:
             raise self._undecided("calls of it that have not ended are too many") from None
@@ -515,8 +495,6 @@ class HubPolicy:
         said = "the policy of this hub could not decide on this request; the hub's log says why"
         return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, code="policy_failed"))
 
-    # ---- what it gives back ----
-
     async def _changed(self, request: AnswerRequest, decided: CheckedResult) -> AnswerRequest:
         asked, model = request.asked, request.model
         if decided.model is not None and decided.model != model.id:
@@ -532,9 +510,6 @@ class HubPolicy:
         return (
             request if asked is request.asked and model is request.model else replace(request, asked=asked, model=model)
         )
-
-    def _shown(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        return MappingProxyType({name: value for name, value in headers.items() if name not in self._hidden})
 
 
 def _with_copy(function: Callable[..., object]) -> Callable[[PolicyRequest], object]:
@@ -594,8 +569,7 @@ def _say_failure(calling: Future[None]) -> None:
         _logger.error("the policy failed at the end of an answer: %s", error)
 
 
-# ---- loading ----
-# Finds the functions of a policy in a file of the owner's own.
+# ---- Loading ----
 
 _BEFORE: Final = "before_request"
 _END: Final = "at_end"
@@ -603,11 +577,7 @@ _MODULE: Final = "partstream_hub_policy"
 
 
 class PolicyUnusableError(CallerError):
-    """The policy in the settings cannot be used; a hub does not start without one that it should have.
-
-    Attributes:
-        source: The policy, as the settings name it.
-    """
+    """The policy in the settings cannot be used; a hub does not start without one that it should have."""
 
     def __init__(self, source: str, got: str, expected: str) -> None:
         super().__init__(f"policy {source}: got {got}, expected {expected}")
@@ -616,12 +586,7 @@ class PolicyUnusableError(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class PolicyFunctions:
-    """The functions of a policy, with `async` or without.
-
-    Attributes:
-        before_request: Called with every request, or None.
-        at_end: Called with every answer that is over, or None.
-    """
+    """The functions of a policy, with `async` or without; None for one that it does not have."""
 
     before_request: Callable[[Any], Any] | None
     at_end: Callable[[Any], Any] | None
@@ -638,9 +603,10 @@ def loaded_policy(source: str) -> PolicyFunctions:
     Raises:
         PolicyUnusableError: The file is not there, raises an error, or holds no such function.
     """
-    file, _, name = source.partition(":") if not _has_drive(source) else _split_behind_drive(source)
+    drive = source[:2] if len(source) > 2 and source[1] == ":" and source[2] in "/\\" else ""  # of Windows
+    file, _, name = source[len(drive) :].partition(":")
     expected = f"a Python file with {_BEFORE}, {_END} or both"
-    path = Path(file).expanduser()
+    path = Path(drive + file).expanduser()
     if path.suffix != ".py" or not path.is_file():
         raise PolicyUnusableError(source, "no such file", expected)
     held = _module(source, path)
@@ -668,12 +634,3 @@ def _module(source: str, path: Path) -> Any:
             raise
         raise PolicyUnusableError(source, f"{type(error).__name__}: {error}", "a file that runs") from error
     return module
-
-
-def _has_drive(source: str) -> bool:
-    return len(source) > 2 and source[1] == ":" and source[2] in "/\\"
-
-
-def _split_behind_drive(source: str) -> tuple[str, str, str]:
-    file, colon, name = source[2:].partition(":")
-    return source[:2] + file, colon, name

@@ -1,7 +1,13 @@
 """What a model costs: its price, what an answer costs at most, and what it cost; in whole nanodollars, rounded up.
 
-The route's own price counts where there is one. Otherwise that which the provider lists does, and the upstream's own
-bill where it reports one.
+The price of the hub's own route counts first, then the upstream's own bill where it reports one, then the price that
+the provider lists. An answer that was cut was paid for as far as it came, which nobody reports: it is charged by an
+estimate of what was sent and seen, and marked as one.
+
+Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
+vocabulary that falls back on bytes, so the bytes of a request bound its input without a tokenizer; where a tokenizer of
+the model's own vocabulary is installed, its count with a margin is a closer bound. The output is bounded by the limit
+that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may keep no limit.
 """
 
 from __future__ import annotations
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow
 
 
-# ---- pricing ----
+# ---- Prices ----
 
 _MILLION: Final = 1_000_000
 _OF_A_CENT: Final = 10**7
@@ -48,7 +54,6 @@ class ChargedPrice(NamedTuple):
     """What is charged for a model.
 
     Attributes:
-        price: The price.
         highest: The highest prices that may hold for a request: those of long conversations, and those that the hub
             says of the models that may answer in its place.
         is_of_route: Whether the hub itself says the price: what an upstream reports does not matter then.
@@ -60,12 +65,7 @@ class ChargedPrice(NamedTuple):
 
 
 def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice | None:
-    """What is charged for a model; None if nobody knows its price.
-
-    Args:
-        directory: The routes with prices of their own.
-        model: The model.
-    """
+    """What is charged for a model; None if nobody knows its price."""
     route = directory.routes.get(model.id)
     if route is not None and route.price is not None:
         return ChargedPrice(route.price, route.price, is_of_route=True)
@@ -83,21 +83,13 @@ def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> in
     """What a request costs at most.
 
     Args:
-        price: The highest prices.
         input_tokens: The most tokens of its input, each of which may be written to a cache.
-        output_tokens: The most tokens of its output.
     """
     return _rounded_up(input_tokens * _dearest_input(price) + output_tokens * price.output)
 
 
 def output_covered(price: ModelPrice, input_tokens: int, amount: int) -> int | None:
-    """How many tokens of output an amount covers beside the most that the input costs; None for any number.
-
-    Args:
-        price: The highest prices.
-        input_tokens: The most tokens of the input.
-        amount: What is reserved, in nanodollars.
-    """
+    """How many tokens of output an amount covers beside the most that the input costs; None for any number."""
     rest = amount * _MILLION - input_tokens * _dearest_input(price)
     return max(0, rest // price.output) if price.output else None
 
@@ -127,11 +119,11 @@ def _listed(extra: object, *names: str) -> ModelPrice | None:
     """The prices of these names; None without those of input and output."""
     if not hasattr(extra, "get"):
         return None
-    given, written, read, cached = (_nanodollars(extra.get(name)) for name in names)
+    given, written, read, cached = (_price_of_cents(extra.get(name)) for name in names)
     return None if given is None or written is None else ModelPrice(given, written, read, cached)
 
 
-def _nanodollars(cents: object) -> int | None:
+def _price_of_cents(cents: object) -> int | None:
     """The price of a million tokens; None for what is none."""
     if isinstance(cents, bool) or not isinstance(cents, int | float) or not 0 <= cents <= MOST_AMOUNT:
         return None
@@ -152,11 +144,7 @@ def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
     )
 
 
-# ---- charging ----
-# What an answer took: as it was reported, or as much as was seen of it; pure.
-#
-# An answer that was cut, by its client or by its upstream, was paid for as far as it came. Nobody reports that, so it
-# is charged by an estimate of what was sent and seen, and marked as such.
+# ---- Charging ----
 
 _TIMED_OUT = "UpstreamTimeoutError"
 
@@ -165,7 +153,6 @@ class Taken(NamedTuple):
     """What an answer took.
 
     Attributes:
-        usage: The tokens; input and output are known.
         nanodollars: What it cost; None if the price is not known.
         is_estimated: Whether nobody reported the tokens.
     """
@@ -181,20 +168,23 @@ class Taken(NamedTuple):
 
 
 def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Taken:
-    """What an answer took whose provider was asked.
-
-    Args:
-        ended: The answer.
-        family: The family of its model, for estimates.
-        price: What is charged for its model; None if nobody knows.
-    """
+    """What an answer took whose provider was asked."""
     reported = _reported(ended)
     if reported is not None:
         return Taken(reported, _cost(ended, reported, price, is_estimated=False), False)
     if _took_nothing(ended):
         nothing = Usage(0, 0, 0)
         return Taken(nothing, None if price is None else 0, True)
-    estimated = _estimated(ended, family)
+    # The tokens of the request and of what was seen of the answer; what was counted already is not counted again.
+    known = ended.observation.usage
+    counter = MessageCounter(family)
+    given = None if known is None else as_count(known.input_tokens)
+    written = None if known is None else as_count(known.output_tokens)
+    if given is None:
+        given = counter.count_request(ended.asked.messages, ended.asked.options.tools).tokens
+    if written is None:
+        written = round(sum(counter.count_part(part).tokens for part in ended.answer().content) * ended.length)
+    estimated = Usage(given, written, given + written)
     return Taken(estimated, _cost(ended, estimated, price, is_estimated=True), True)
 
 
@@ -230,19 +220,6 @@ def _took_nothing(ended: EndedAnswer) -> bool:
     return has_failed and observation.first_part_after is None and observation.error != _TIMED_OUT
 
 
-def _estimated(ended: EndedAnswer, family: str) -> Usage:
-    """The tokens of the request and of what was seen of the answer; what was counted already is not counted again."""
-    known = ended.observation.usage
-    counter = MessageCounter(family)
-    given = None if known is None else as_count(known.input_tokens)
-    written = None if known is None else as_count(known.output_tokens)
-    if given is None:
-        given = counter.count_request(ended.asked.messages, ended.asked.options.tools).tokens
-    if written is None:
-        written = round(sum(counter.count_part(part).tokens for part in ended.answer().content) * ended.length)
-    return Usage(given, written, given + written)
-
-
 def _cost(ended: EndedAnswer, usage: Usage, price: ChargedPrice | None, *, is_estimated: bool) -> int | None:
     """What is charged: by the hub's own price, else by the bill of the upstream, else by the prices that are listed."""
     by_list = None if price is None else cost_of_usage(price.price, usage)
@@ -253,8 +230,7 @@ def _cost(ended: EndedAnswer, usage: Usage, price: ChargedPrice | None, *, is_es
     return max(billed, by_list or 0) if is_estimated else billed
 
 
-# ---- needs ----
-# What a request needs of each budget, and how long its answer may be with what is reserved; pure.
+# ---- Needs ----
 
 LEAST_OUTPUT: Final = 256
 """The tokens of output with which it still makes sense to begin an answer; fewer where fewer are asked for."""
@@ -264,8 +240,6 @@ class RequestBound(NamedTuple):
     """The most that a request can take.
 
     Attributes:
-        input_tokens: The most tokens of its input.
-        output_tokens: The most tokens of its output.
         price: The highest prices that may hold for it; None where no budget counts money.
     """
 
@@ -311,8 +285,7 @@ def shrunk(bound: RequestBound, reservation: Reservation, rules: Iterable[Budget
             reservation.reduce(rule, surplus)
 
 
-# ---- meter ----
-# Counts an answer while it is written, where nothing else keeps it within what is reserved; cheap for each part.
+# ---- The meter of a running answer ----
 
 BUDGET_SPENT: Final = StopAnswer("budget_spent")
 
@@ -328,12 +301,10 @@ class AnswerMeter:
     The text is kept and counted from time to time, the more seldom the more is left.
 
     Args:
-        tokens: The tokens of output that are reserved.
         step: How many tokens more it gets at a time.
         top_up: Reserves that many more; whether that was possible.
-        count: Counts the tokens of a text.
         trusted: Until so many tokens were counted, the upstream is taken to keep its limit, which is reserved: a count
-            by estimate must not cut an honest answer off before it reports its end. Behind that it plainly keeps none,
+            by estimate must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none,
             and all that was counted has to be reserved. None for nothing beyond what is reserved.
     """
 
@@ -356,7 +327,7 @@ class AnswerMeter:
         self._texts: list[str] = []
 
     def reported(self, part: ResponsePart) -> StopAnswer | None:
-        """Takes a part; says that the answer must end behind it if nothing is left."""
+        """Takes a part; says that the answer must end with it if nothing is left."""
         if isinstance(part, TextPart):  # nearly all are
             text = part.value
         elif isinstance(part, ThinkingPart):
@@ -390,12 +361,7 @@ class AnswerMeter:
         return None
 
 
-# ---- input bound ----
-# The most tokens that the input of a request can have, so that no answer costs more than was reserved for it.
-#
-# A token of text has one byte at least, in every vocabulary that falls back on bytes. So bytes are a bound that holds
-# without any tokenizer; where one of the model's own vocabulary is installed, its count and a margin are a closer
-# one.
+# ---- The bound of the input ----
 
 _REQUEST: Final = 64
 _MESSAGE: Final = 16
@@ -411,12 +377,7 @@ _MARGIN: Final = 1.05
 
 
 def wide_bound(family: str, asked: InboundRequest) -> int:
-    """The most tokens of a request by its bytes; takes microseconds.
-
-    Args:
-        family: The family of the model, for the size of its images.
-        asked: The request.
-    """
+    """The most tokens of a request by its bytes; takes microseconds."""
     counter = MessageCounter(family)
     total = _REQUEST + _around(asked)
     for message in asked.messages:
@@ -429,13 +390,7 @@ def wide_bound(family: str, asked: InboundRequest) -> int:
 
 
 def close_bound(family: str, asked: InboundRequest, counters: Counters) -> int | None:
-    """The most tokens of a request by a tokenizer of its model; None where there is none, or something is estimated.
-
-    Args:
-        family: The family of the model.
-        asked: The request.
-        counters: The tokenizers that are installed.
-    """
+    """The most tokens of a request by a tokenizer of its model; None where there is none, or something is estimated."""
     counter = MessageCounter(family, counters)
     if counter.source is CountSource.ESTIMATED:
         return None
@@ -498,8 +453,7 @@ _BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
 """How the tokens of a part are bounded, by its class."""
 
 
-# ---- output limit ----
-# The longest answer that a request asks for, in the words of every wire, and the same request with a shorter one.
+# ---- The limit of the output ----
 
 _NAMES: Final = frozenset(
     {"max_output_tokens", "max_completion_tokens", "max_tokens", "maxOutputTokens", "maxTokens", "num_predict"}
@@ -527,7 +481,7 @@ def is_plain_limit(asked: InboundRequest) -> bool:
 
 
 def with_output_limit(asked: InboundRequest, tokens: int) -> InboundRequest:
-    """The same request with this limit in the place of every other."""
+    """The same request with this limit in place of every other."""
     options = asked.options
     kept = {name: value for name, value in options.model_options.items() if name not in _NAMES}
     return replace(asked, options=replace(options, model_options={**kept, _NAME: tokens}))

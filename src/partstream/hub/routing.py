@@ -1,4 +1,18 @@
-"""One model of a hub over several upstreams: shares, conversations that stay, circuits, who answers in whose place."""
+"""One model of a hub over several upstreams: an ordinary provider whose models several providers answer.
+
+A request asks one upstream after the other until one has begun to answer. Nothing is sent twice to the same upstream
+while another one is left, and nothing is asked again once a part was reported.
+
+1. The order comes from rendezvous hashing of the conversation, by weight, without a memory of conversations: every
+   worker computes the same order, so a conversation stays where its prompt is cached, and a new or removed upstream
+   moves only the conversations that gain or lose by it. Affinity only saves money
+   (docs/wires/serving.md#affinity-of-sessions). The upstreams of the fallbacks follow.
+2. A circuit for each upstream leaves it alone after failures in a row, or for as long as it asked, and then tries it
+   with one request. Circuits and selection have no clock: the caller gives the time, in seconds that only grow.
+3. A failure blames the upstream, and another one may answer, or the request, and it ends. What the upstream says of
+   its key, its account or its model lasts.
+4. The listing shows one model: the limits and capabilities that all upstreams have, and the highest price.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +68,7 @@ if TYPE_CHECKING:
     from partstream.server.models import CataloguedModel
 
 
-# ---- affinity ----
-# Which upstream a conversation belongs to: rendezvous hashing, without any memory of conversations.
-#
-# Every worker comes to the same order from the same names, so that a conversation stays where its prompt is cached,
-# whichever worker it reaches; when an upstream is added or taken away, only the conversations move that gain or lose
-# by it. Affinity only saves money (docs/wires/serving.md#affinity-of-sessions).
+# ---- Affinity ----
 
 _BYTES: Final = 8
 _STEPS: Final = 2 ** (8 * _BYTES)
@@ -69,10 +78,6 @@ def ranked(key: str, routes: Iterable[Route]) -> tuple[Route, ...]:
     """The upstreams in the order in which a conversation prefers them.
 
     Of many keys, each upstream is the first of its weight's share. Those of weight 0 are the last: a reserve.
-
-    Args:
-        key: What tells the conversation from others.
-        routes: The upstreams.
     """
     scores = [((route.weight > 0, _score(key, route)), route) for route in routes]
     return tuple(route for _, route in sorted(scores, key=lambda one: one[0], reverse=True))
@@ -86,19 +91,19 @@ def _score(key: str, route: Route) -> float:
     return (route.weight or 1) / -log(drawn) if drawn < 1.0 else inf
 
 
-# ---- attempt progress ----
-# The progress of one attempt at an answer: notices its first part, and keeps its end until the attempt is the last.
+# ---- Attempts ----
 
 
 class AttemptProgress:
-    """Passes the parts of one attempt on. No other attempt may follow once there is one.
+    """Passes the parts of one attempt on, and keeps its end until the attempt is the last.
+
+    No other attempt may follow once a part was passed on.
 
     Args:
         progress: Where the answer is reported.
         on_begin: Called once, before the first part.
 
     Attributes:
-        has_begun: Whether a part was reported.
         said_finish: How the attempt ended, as the provider said; None while it has not.
     """
 
@@ -140,10 +145,7 @@ class AttemptProgress:
             self._finishing.finish(self.said_finish)
 
 
-# ---- circuit ----
-# The circuit of an upstream: it is left alone for a while once it fails, then tried with one request.
-#
-# No clock: whoever asks gives the time, in seconds of any clock that only goes forward.
+# ---- Circuits ----
 
 
 class CircuitState(StrEnum):
@@ -178,11 +180,7 @@ _DEFAULT: Final = CircuitRules()
 
 
 class Circuit:
-    """What is known of the health of one upstream.
-
-    Args:
-        rules: When it opens.
-    """
+    """What is known of the health of one upstream."""
 
     __slots__ = ("_asked_to_wait", "_breaks", "_failures", "_generation", "_opens_until", "_pause", "_probe", "_rules")
 
@@ -286,15 +284,13 @@ class Attempt:
 
     Attributes:
         generation: How often the circuit had changed when it began.
-        has_begun: Whether the answer has begun.
     """
 
     generation: int
     has_begun: bool = False
 
 
-# ---- failures ----
-# What the failure of one upstream means for the others, and for the next requests to it.
+# ---- Failures ----
 
 _OF_THE_ACCOUNT: Final = frozenset(
     {ErrorKind.NO_PERMISSION, ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNKNOWN_MODEL}
@@ -327,21 +323,22 @@ def blame_of(error: Exception) -> Blame:
 
     An error that is none of ours comes from the code of a provider, which could not reach what it asks, or has a fault:
     another provider may do better.
-
-    Args:
-        error: Why the upstream could not answer.
     """
     if isinstance(error, CredentialError | UnknownModelError):
         return _LASTS
     if not isinstance(error, UpstreamError):
-        return _OF_THE_REQUEST if isinstance(error, PartstreamError) and not _says_nothing(error) else _ONE_OF_ITS_KIND
+        # The failure of a provider's own code, which blames neither the request nor the upstream.
+        is_unspecified = type(error) is LanguageModelError and error.code is LanguageModelErrorCode.UNSPECIFIED
+        return _OF_THE_REQUEST if isinstance(error, PartstreamError) and not is_unspecified else _ONE_OF_ITS_KIND
     return _blame_of_upstream(error)
 
 
 def _blame_of_upstream(error: UpstreamError) -> Blame:
     if isinstance(error, ContextLengthExceededError):
         return _OF_THE_REQUEST
-    if isinstance(error, UpstreamProtocolError) or (isinstance(error, UpstreamHTTPError) and _is_success(error)):
+    # Something came with a status of success that is no answer, such as the page of a login.
+    is_no_answer = isinstance(error, UpstreamHTTPError) and (error.http_status or 0) < 400
+    if isinstance(error, UpstreamProtocolError) or is_no_answer:
         return _ONE_OF_ITS_KIND
     is_of_account = COMMON_ERRORS.kind_of(error) in _OF_THE_ACCOUNT
     if not is_of_account and not helps_another_model(error, COMMON_ERRORS):
@@ -351,18 +348,7 @@ def _blame_of_upstream(error: UpstreamError) -> Blame:
     return _LASTS if is_of_account else _ONE_OF_ITS_KIND
 
 
-def _says_nothing(error: PartstreamError) -> bool:
-    """Whether it is the failure of a provider's own code that names nobody to blame."""
-    return type(error) is LanguageModelError and error.code is LanguageModelErrorCode.UNSPECIFIED
-
-
-def _is_success(error: UpstreamHTTPError) -> bool:
-    """Whether something came with a status of success that is no answer, such as the page of a login."""
-    return (error.http_status or 0) < 400
-
-
-# ---- listing ----
-# A routed model as hosts and clients see it: one model, with what all its upstreams can do.
+# ---- Listing ----
 
 _COSTS: Final = (
     "inputCost",
@@ -385,11 +371,7 @@ def is_routed(route: ModelRoute) -> bool:
 def is_behind_a_route(model: CataloguedModel, routes: Mapping[str, ModelRoute]) -> bool:
     """Whether a model of one of the worker's own providers is to be had by its route alone.
 
-    It is not listed beside the route, and nobody who names it goes around the route.
-
-    Args:
-        model: The model of a provider.
-        routes: The routed models by name.
+    It is not listed beside the route, and a request that names it cannot go around the route.
     """
     name, model_id = model.provider_name, model.information.id
     if any((one.provider, one.model) == (name, model_id) for route in routes.values() for one in route.upstreams):
@@ -407,7 +389,6 @@ def routed_information(
     of them have, and the highest price that an answer may have.
 
     Args:
-        route: The model.
         upstreams: What its upstreams say of theirs, those with the largest share first; at least one.
         in_its_place: What is said of the models that may answer in its place.
     """
@@ -452,16 +433,11 @@ def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, An
     return first
 
 
-# ---- selection ----
-# Which upstream is asked next for one answer. No clock and no I/O: whoever asks gives the time.
+# ---- Selection ----
 
 
 class Circuits:
-    """The circuits of all upstreams, each by its provider and its model.
-
-    Args:
-        rules: When they open.
-    """
+    """The circuits of all upstreams, each by its provider and its model."""
 
     def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
         self._by_name: defaultdict[tuple[str, str], Circuit] = defaultdict(partial(Circuit, rules))
@@ -486,10 +462,7 @@ class Selected:
     """An upstream that is asked.
 
     Attributes:
-        route: The upstream.
         is_last: Whether no other upstream is left.
-        circuit: Its circuit.
-        attempt: The request, as the circuit knows it.
     """
 
     route: Route
@@ -513,7 +486,7 @@ class Selected:
             self.circuit.left(self.attempt)
 
     def left(self) -> None:
-        """Nobody waits for the answer any more."""
+        """The client waits for the answer no more."""
         self.circuit.left(self.attempt)
 
 
@@ -522,7 +495,6 @@ class Selection:
 
     Args:
         ranking: The upstreams, in the order in which they are asked; of two that are the same, the first counts.
-        circuits: The circuits.
     """
 
     def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
@@ -538,9 +510,6 @@ class Selection:
 
         A circuit only chooses between upstreams. Where it admits to none, the first one is asked all the same, once,
         unless it asked to be left alone itself.
-
-        Args:
-            now: The time.
         """
         place = next((at for at, one in enumerate(self._left) if self._circuits.of(one).admits(now)), None)
         if place is None and not self._has_asked:
@@ -561,8 +530,7 @@ class Selection:
         return min((wait for wait in waits if wait is not None), default=None)
 
 
-# ---- upstream models ----
-# What the providers behind the routes list: each is asked by itself, so that one that is silent holds up no other.
+# ---- Models of the upstreams ----
 
 _LIST_SECONDS: Final = 10.0
 """How long a list is waited for."""
@@ -572,11 +540,7 @@ _KEPT_SECONDS: Final = 300.0
 
 
 class UpstreamModels:
-    """The models of the providers that routes name.
-
-    Args:
-        providers: The providers by name.
-    """
+    """The models of the providers that routes name."""
 
     def __init__(self, providers: Mapping[str, LanguageModelChatProvider]) -> None:
         self._lists = {name: ModelCatalogue({name: one}, (), _KEPT_SECONDS) for name, one in providers.items()}
@@ -619,11 +583,7 @@ class UpstreamModels:
             return ()
 
 
-# ---- provider ----
-# The provider of the routed models: an ordinary provider that stands for several.
-#
-# One answer is asked of one upstream after the other until one has begun it. Nothing is sent twice to the same
-# upstream as long as there is another one, and nothing is asked again once a part was reported.
+# ---- The provider ----
 
 ROUTES: Final = "routes"
 """What the provider of the routed models is called among the providers of a worker."""
@@ -632,11 +592,7 @@ _logger = logging.getLogger("partstream.hub")
 
 
 class UpstreamsBusyError(UpstreamError):
-    """All upstreams of a model have asked to be left alone for a while.
-
-    Attributes:
-        model: The routed model.
-    """
+    """All upstreams of a model have asked to be left alone for a while."""
 
     def __init__(self, model: str, seconds: float) -> None:
         super().__init__(
@@ -759,8 +715,6 @@ class RoutedProvider(LanguageModelChatProvider):
         found = await self._first(model.id)
         return await counted_request(found, InboundRequest(found.id, tuple(messages), options), token)
 
-    # ---- one attempt ----
-
     async def _attempt(self, selected: Selected, answer: _Answer, before: _Failure | None) -> _Failure | None:
         """Asks one upstream.
 
@@ -785,11 +739,7 @@ class RoutedProvider(LanguageModelChatProvider):
         except BaseException:
             selected.left()
             raise
-        self._returned(selected, answer, progress)
-        return None
-
-    def _returned(self, selected: Selected, answer: _Answer, progress: AttemptProgress) -> None:
-        """Notes that an upstream has answered; one may say its failure as a text of the answer."""
+        # The upstream has answered; some say their failure as a text of the answer.
         said = None if progress.said_finish is None else progress.said_finish.error
         if answer.token.is_cancellation_requested:
             selected.left()
@@ -798,6 +748,7 @@ class RoutedProvider(LanguageModelChatProvider):
         else:
             selected.completed()
         progress.end()
+        return None
 
     def _failed(self, selected: Selected, answer: _Answer, failure: _Failure) -> _Failure:
         """Notes that an upstream could not answer.
@@ -815,8 +766,6 @@ class RoutedProvider(LanguageModelChatProvider):
             failure.progress.end()
             raise failure.error
         return failure
-
-    # ---- who answers ----
 
     async def _ranking(self, name: str) -> list[Route]:
         """The upstreams of a model, then those of the models that answer in its place, as a conversation prefers them.
@@ -864,8 +813,6 @@ class _Failure:
     """Why an upstream could not answer.
 
     Attributes:
-        error: What it raised.
-        progress: What it had reported.
         information: Its model; None where that could not be had.
     """
 

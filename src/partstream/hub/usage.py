@@ -1,8 +1,12 @@
-"""What answers took, added up from the ledger: by person, team, model, client, session, and by day.
+"""What answers took, added up from the ledger: by person, team, model, client, session, and by day; and the whole page.
 
-All numbers are integers: tokens, and nanodollars (10^-9 US dollars). So the sums by whatever column are equal to the
-whole, to the nanodollar. Days are those of a time zone; their boundaries are computed once, here, and the database
-compares instants alone.
+All numbers are integers: tokens, and nanodollars (10^-9 US dollars), so the sums by any column equal the whole, to the
+nanodollar. Days are those of a time zone; their boundaries are computed here, and the database compares instants alone.
+
+A report is one statement: it reads the ledger once into sums by day and by the columns of the report, and makes all
+further sums of those, so rows that are added meanwhile cannot disagree. :func:`overview` reads everything that the page
+of the hub shows, as values for the writer of HTML: all of it for an admin, for a person what is the person's. A person
+also sees the budgets of the team, because they may be why an answer is refused, but nothing of others in the team.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import DirectoryRecord
 
 
-# ---- usage ----
+# ---- Reports ----
 
 MOST_DAYS: Final = 3660
 """The most days of one report."""
@@ -47,11 +51,8 @@ class Sums(NamedTuple):
     """What some answers took together.
 
     Attributes:
-        answers: The answers, failed ones too.
         input_tokens: The tokens of the requests, cached ones too.
         cached_tokens: Those of them that came from a prompt cache.
-        output_tokens: The tokens of the answers.
-        nanodollars: The cost, in 10^-9 US dollars.
         estimated: The answers whose tokens and cost are estimates.
         unpriced: The answers whose cost nobody knows: it is not in the sum.
         uncounted: The answers whose tokens nobody knows: they are not in the sums.
@@ -82,7 +83,6 @@ class UsageGroup:
 
     Attributes:
         name: The value; of a session, that of its client. Empty where the answers have none.
-        sums: What they took together.
         last_at: When the last of them ended, in seconds since 1970; None where there is none.
         within: What the name belongs to: of a session its person and its client; empty otherwise.
     """
@@ -98,7 +98,6 @@ class Groups:
     """All answers by the values of one column.
 
     Attributes:
-        by: The column.
         shown: The groups that took most, the largest first.
         others: All other groups together; nothing where all are shown.
         other_groups: How many those are.
@@ -122,9 +121,7 @@ class Days:
     """Some days in a row, as instants.
 
     Attributes:
-        names: The days.
         bounds: The beginning of each day, and the end of the last, in seconds since 1970: one more than days.
-        time_zone: The name of the zone that they are days of.
     """
 
     names: tuple[date, ...]
@@ -137,10 +134,7 @@ class UsageReport:
     """What the answers of some days took.
 
     Attributes:
-        days: The days.
-        total: All answers together.
         of_days: What those of each day took; in all, the total.
-        groups: The same answers by each column that was asked for.
         person: The person whose answers alone are meant; None for all.
     """
 
@@ -155,10 +149,7 @@ def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
     """The last days up to and with today.
 
     Args:
-        now: The time in seconds since 1970.
-        count: How many days, 1 to :data:`MOST_DAYS`.
         zone: The time zone whose days are meant; None for that of this machine.
-        name: The name of the zone.
 
     Raises:
         UnexpectedValueError: There are too few days, or too many.
@@ -183,10 +174,7 @@ def added(*some: Sums) -> Sums:
     return Sums(*map(sum, zip(NOTHING, *some, strict=True)))
 
 
-# ---- usage query ----
-# Reads a report of usage from the ledger, in one statement: whatever is added to the ledger meanwhile, it adds up.
-#
-# The ledger is read once, into sums by day and by the columns that are asked for; all further sums are made of those.
+# ---- Reading the ledger ----
 
 MOST_GROUPS: Final = 100
 """The most groups of a column that a report names by default."""
@@ -234,9 +222,6 @@ def read_usage(
     """What the answers of some days took.
 
     Args:
-        store: The database.
-        days: The days.
-        by: The columns by which they are added up.
         person: The person whose answers alone are meant; None for all.
         most: The most groups of a column that are named; None for all.
         stacked: How many groups of a column are divided into days.
@@ -352,8 +337,7 @@ def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
     return -sums.nanodollars, -(sums.input_tokens + sums.output_tokens), -sums.answers, group.name, group.within
 
 
-# ---- view ----
-# What the page of the hub shows, as values: the seam between who reads the database and who writes HTML.
+# ---- What the page shows ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,11 +349,6 @@ class BudgetState:
         name: The name of the team or person; of a key, that of its person.
         label: The label of the key; empty for a team or person.
         team: The team that it stands in: its own, or that of the person.
-        unit: What it counts.
-        period: How often it begins anew.
-        time_zone: The zone in which its days begin.
-        limit: The most that may be spent.
-        spent: What answers that have ended took.
         reserved: What workers hold for answers that run or come next.
         overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
         ends_at: When it begins anew, in seconds since 1970; None for never.
@@ -399,10 +378,8 @@ class WorkerState:
     """A process of the hub.
 
     Attributes:
-        name: Its name.
         started_at: When it came, in seconds since 1970.
         seen_at: When it was seen last, by the clock of the database.
-        is_live: Whether it lives, as far as the database knows.
         budgets: In how many budgets it holds a part.
     """
 
@@ -418,8 +395,6 @@ class DatabaseState:
     """The database of the hub.
 
     Attributes:
-        schema: The version of its tables.
-        directory_version: How often people, teams, keys and models were changed.
         ledger_since: When the first answer in the ledger was asked for, in seconds since 1970; None for none yet.
         broken: What does not add up; expected nothing.
     """
@@ -435,8 +410,6 @@ class ChangeRow:
     """A change of people, teams, keys, budgets or models.
 
     Attributes:
-        at: When, in seconds since 1970.
-        by: Who.
         what: What was done, such as `put person ana`; never a key.
         fields: What became of each field.
     """
@@ -453,8 +426,6 @@ class Reader:
 
     Attributes:
         name: The person; empty for whoever has the database itself.
-        team: The person's team, or empty.
-        is_admin: Whether everything is shown, or only what belongs to the person.
     """
 
     name: str
@@ -467,14 +438,9 @@ class HubView:
     """Everything that one page shows.
 
     Attributes:
-        reader: Who reads it.
         read_at: When it was read from the database, in seconds since 1970.
-        budgets: The budgets.
         people: How many people there are; 0 on the page of one person.
-        teams: How many teams there are.
-        usage: What answers took.
         workers: The processes; empty on the page of one person.
-        database: The database; None on the page of one person.
         changes: The last changes, the newest first.
     """
 
@@ -489,14 +455,10 @@ class HubView:
     changes: tuple[ChangeRow, ...] = ()
 
 
-# ---- overview ----
-# Reads what the page of the hub shows from its database: all of it for an admin, for a person what is the person's.
-#
-# What a person sees of the team is its budgets, because they may be why an answer is refused; nothing of others in
-# it.
+# ---- Reading what the page shows ----
 
 OWNER: Final = Reader("", "", is_admin=True)
-"""Whoever has the database itself."""
+"""The reader who has the database itself."""
 
 _OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
@@ -533,12 +495,8 @@ def overview(
     """What the page shows now.
 
     Args:
-        store: The database.
-        directory: Who there is.
-        reader: Who reads it.
         days: The days of usage, today among them.
         zone: The time zone of the days; None for that of this machine.
-        zone_name: Its name.
 
     Raises:
         UnexpectedValueError: There are too few days, or too many.
@@ -558,7 +516,9 @@ def overview(
         teams=len(directory.teams),
         workers=tuple(_workers(store, now)),
         database=_database(store, directory),
-        changes=tuple(_change(one) for one in store.records(_MOST_CHANGES)),
+        changes=tuple(
+            ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
+        ),
     )
 
 
@@ -619,10 +579,6 @@ def _database(store: HubStore, directory: Directory) -> DatabaseState:
     return DatabaseState(int(schema), directory.version, since, broken)
 
 
-def _change(record: DirectoryRecord) -> ChangeRow:
-    return ChangeRow(record.time, record.by, record.action, tuple(_differences(record)))
-
-
 def _differences(record: DirectoryRecord) -> Iterable[str]:
     """What became of each field, in the order of their names; of what is new, what it says."""
     before, after = record.before or {}, record.after or {}
@@ -635,13 +591,7 @@ def _differences(record: DirectoryRecord) -> Iterable[str]:
 
 
 def _said(name: str, value: object, unit: object) -> str:
-    """A value of a field as people read it.
-
-    Args:
-        name: The field.
-        value: What it holds.
-        unit: What the budget counts whose field it is; None for anything else.
-    """
+    """A value of a field as people read it; `unit` is what the budget counts whose field it is."""
     if value in (None, [], {}, ""):
         return "none"
     if isinstance(value, bool):

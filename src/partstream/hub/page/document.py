@@ -1,11 +1,16 @@
-"""The page of the hub: budgets, usage, workers and changes, as HTML that needs no other file."""
+"""The page of the hub: budgets, usage, workers and changes, as HTML that needs no other file.
+
+The same HTML is written in two ways. A file holds all of it, and no script. A server sends a frame that holds nothing
+of the hub; its script gets the content with the reader's key, in a header. Amounts are exact integers, shown with as
+few digits as a reader needs; every plot has a table or a label that says the same in words.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.hub.directory import BudgetUnit, OwnerKind, Period
@@ -30,8 +35,7 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
 
 
-# ---- words ----
-# Amounts and times of the page in words: exact integers in, as few digits as a reader needs out.
+# ---- Amounts and times in words ----
 
 _NANO: Final = Decimal(10) ** 9
 _A_CENT: Final = 10_000_000
@@ -65,11 +69,6 @@ def amount(unit: BudgetUnit, value: int) -> str:
     if unit is BudgetUnit.MONEY:
         return money(value)
     return f"{exact(value)} tokens" if value < _WHOLE_NUMBER else f"{tokens(value)} tokens"
-
-
-def period_words(period: Period) -> str:
-    """`a day`, `a week`, `a month`, `in all`."""
-    return _PERIODS[period]
 
 
 def percent(part: int, whole: int) -> str:
@@ -110,8 +109,7 @@ def _rough(seconds: float, form: str, little: str) -> str:
     return little
 
 
-# ---- budgets ----
-# The budgets as bars: what is spent, what workers hold in reserve, what is left, and when it begins anew.
+# ---- Budgets ----
 
 _NEARLY: Final = 80
 """The percent that a budget is nearly used up at."""
@@ -125,11 +123,7 @@ _LEGEND: Final = (
 
 
 def budget_section(view: HubView) -> Iterator[str]:
-    """The section of the page; a budget tells its times in its own time zone.
-
-    Args:
-        view: What the page shows.
-    """
+    """The section of the page; a budget tells its times in its own time zone."""
     yield '<section id="budgets" aria-labelledby="budgets-title"><h2 id="budgets-title">Budgets</h2>'
     shown = sorted(view.budgets, key=_share, reverse=True)[:_MOST_SHOWN]
     if not view.budgets:
@@ -166,8 +160,8 @@ def _share(budget: BudgetState) -> float:
 def _budget(budget: BudgetState, view: HubView) -> Iterator[str]:
     level = _level(budget)
     yield f'<li class="budget {level.style}"><div class="budget-head">'
-    yield f"<strong><bdi>{text(_budgets_whose(budget))}</bdi></strong>"
-    period = period_words(budget.period)
+    yield f"<strong><bdi>{text(_budget_name(budget))}</bdi></strong>"
+    period = _PERIODS[budget.period]
     yield f' <span class="quiet">{budget.owner.value}, {amount(budget.unit, budget.limit)} {text(period)}</span>'
     if level.word:
         yield f' <span class="badge"><span aria-hidden="true">{level.sign}</span> {level.word}</span>'
@@ -178,7 +172,7 @@ def _budget(budget: BudgetState, view: HubView) -> Iterator[str]:
     yield f"</dl>{_reset(budget, view.read_at)}</li>"
 
 
-def _budgets_whose(budget: BudgetState) -> str:
+def _budget_name(budget: BudgetState) -> str:
     return f"{budget.name}: {budget.label}" if budget.label else budget.name
 
 
@@ -206,19 +200,16 @@ def _meter(budget: BudgetState) -> str:
     pieces = f'<rect class="spent" width="{spent}" height="100%"/>' if budget.spent else ""
     if budget.reserved:
         pieces += f'<rect class="reserved" x="{spent}" width="{reserved}" height="100%"/>'
-    label = text(f"{_budgets_whose(budget)}: {words}, of {amount(budget.unit, budget.limit)}")
+    label = text(f"{_budget_name(budget)}: {words}, of {amount(budget.unit, budget.limit)}")
     return f'<svg class="meter" role="img" aria-label="{label}">{pieces}</svg>'
 
 
-class _Level:
+class _Level(NamedTuple):
     """How much of a budget is used: its class, its word and the sign beside the word."""
 
-    __slots__ = ("sign", "style", "word")
-
-    def __init__(self, style: str, word: str, sign: str) -> None:
-        self.style = style
-        self.word = word
-        self.sign = sign
+    style: str
+    word: str
+    sign: str
 
 
 _ENOUGH: Final = _Level("enough", "", "")
@@ -235,19 +226,13 @@ def _level(budget: BudgetState) -> _Level:
     return _LITTLE if budget.spent * 100 >= budget.limit * _NEARLY else _ENOUGH
 
 
-# ---- operation ----
-# What runs the hub: its workers, its database, and who changed what.
+# ---- Workers, database and changes ----
 
 _OF_TEXT: Final = frozenset({"worker", "state", "came", "seen", "when", "who", "change", "fields"})
 
 
 def operation_sections(view: HubView, zone: tzinfo | None) -> Iterator[str]:
-    """The sections of workers, database and changes.
-
-    Args:
-        view: What the page shows.
-        zone: The time zone of its times; None for that of this machine.
-    """
+    """The sections of workers, database and changes."""
     yield '<section id="workers" aria-labelledby="workers-title"><h2 id="workers-title">Workers and database</h2>'
     if view.database is not None:
         yield from _database(view.database, zone)
@@ -294,8 +279,7 @@ def _worker(worker: WorkerState, now: float, zone: tzinfo | None) -> list[str]:
     ]
 
 
-# ---- usage ----
-# What answers took, as plots and as the tables that say the same: by day, and by each column of the ledger.
+# ---- Usage ----
 
 _TOKENS: Final = (Piece("new input", "new"), Piece("cached input", "cached"), Piece("output", "output"))
 _COST: Final = (Piece("cost", "cost"),)
@@ -336,20 +320,6 @@ def totals(report: UsageReport) -> Iterator[str]:
     yield "</div>"
 
 
-def usage_sections(view: HubView) -> Iterator[str]:
-    """The section of days, and one for each column that the report has.
-
-    Args:
-        view: What the page shows.
-    """
-    yield from _days(view.usage)
-    for groups in view.usage.groups.values():
-        yield from _section(groups, view)
-
-
-# ---- days ----
-
-
 def _days(report: UsageReport) -> Iterator[str]:
     yield '<section id="days" aria-labelledby="days-title"><h2 id="days-title">Days</h2>'
     if not report.total.answers:
@@ -371,9 +341,9 @@ def _days(report: UsageReport) -> Iterator[str]:
         if sums.answers
     ]
     foot = ["all days", *_cells(report.total, report.total)]
-    yield from _folded(
-        "Days as a table", table("Days", ("day", *_SUMMED), rows[::-1], of_text=_USAGE_OF_TEXT, foot=foot)
-    )
+    yield '<details id="days-table"><summary>Days as a table</summary>'
+    yield from table("Days", ("day", *_SUMMED), rows[::-1], of_text=_USAGE_OF_TEXT, foot=foot)
+    yield "</details>"
     yield "</section>"
 
 
@@ -388,9 +358,6 @@ def _columns(report: UsageReport, heights: Sequence[Sequence[int]], words: Seque
 def _pieces(sums: Sums) -> tuple[int, int, int]:
     cached = min(sums.cached_tokens, sums.input_tokens)
     return sums.input_tokens - cached, cached, sums.output_tokens
-
-
-# ---- columns of the ledger ----
 
 
 def _section(groups: Groups, view: HubView) -> Iterator[str]:
@@ -465,23 +432,13 @@ def _share_bar(sums: Sums, total: Sums) -> str:
     return f'{bar} <span class="percent">{text(percent(part, whole))}</span>'
 
 
-def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
-    yield f'<details id="{title.partition(" ")[0].lower()}-table"><summary>{text(title)}</summary>'
-    yield from lines
-    yield "</details>"
-
-
-# ---- assembly ----
-# The page of the hub as one document: as a file, and as the frame that a server sends to whoever asks.
-#
-# The frame holds nothing of the hub: its script gets the content with the reader's key, in a header. The content is
-# the same HTML that a file holds, so that a file says what the page says, without a script.
+# ---- The whole page ----
 
 _PACKAGE: Final = "partstream.hub.page"
 PERIODS: Final = (1, 7, 30, 90)
 """The days that a reader chooses between."""
 
-_SERIES_PATTERNS: Final = (
+_SHAPES: Final = PATTERNS + (
     '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs>'
     '<pattern id="series-2-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<line class="series-2-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
@@ -504,25 +461,15 @@ _FOOTNOTE: Final = (
 
 
 def file_html(view: HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
-    """The page as a file, which needs no other and asks for none.
-
-    Args:
-        view: What it shows.
-        zone: The time zone of its times; None for that of this machine.
-        policy: How the page names what it allows.
-    """
-    body = f"{_patterns()}\n{content_html(view, zone)}"
+    """The page as a file, which needs no other and asks for none; `policy` is how the page names what it allows."""
+    body = f"{_SHAPES}\n{content_html(view, zone)}"
     return document("Hub - Partstream", body, policy, styles=_styles())
 
 
 def frame_html(policy: ContentPolicy) -> str:
-    """The page as a server sends it: without any data, which its script gets.
-
-    Args:
-        policy: How the page names what it allows; it must let the script connect to its own server.
-    """
+    """The page as a server sends it, without any data; the policy must let its script connect to its own server."""
     body = (
-        f"{_patterns()}\n<main><h1>Hub</h1><noscript><p>This page needs its script, which asks the hub with your key. "
+        f"{_SHAPES}\n<main><h1>Hub</h1><noscript><p>This page needs its script, which asks the hub with your key. "
         "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
         '\n<p class="unseen" id="said" role="status"></p>'
     )
@@ -531,18 +478,8 @@ def frame_html(policy: ContentPolicy) -> str:
 
 
 def content_html(view: HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
-    """What stands between `<main>` and `</main>`, with both.
-
-    Args:
-        view: What it shows.
-        zone: The time zone of its times; None for that of this machine.
-        is_live: Whether a script is there that shows other periods.
-    """
+    """The element `main` of the page; if it is live, a script is there that shows other periods."""
     return "\n".join(("<main>", *_lines(view, zone, is_live=is_live), "</main>"))
-
-
-def _patterns() -> str:
-    return PATTERNS + _SERIES_PATTERNS
 
 
 def _styles() -> tuple[str, ...]:
@@ -566,7 +503,9 @@ def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _sections(view))
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
     yield from budget_section(view)
-    yield from usage_sections(view)
+    yield from _days(view.usage)
+    for groups in view.usage.groups.values():
+        yield from _section(groups, view)
     if reader.is_admin:
         yield from operation_sections(view, zone)
     yield f'<p class="quiet footnote">{text(_FOOTNOTE)}</p>'
@@ -601,10 +540,7 @@ def _sections(view: HubView) -> Iterator[tuple[str, str]]:
     yield "budgets", "Budgets"
     yield "days", "Days"
     for by in view.usage.groups:
-        yield _IDS[by], _IDS[by].capitalize()
+        yield _TITLES[by][:2]
     if view.reader.is_admin:
         yield "workers", "Workers"
         yield "changes", "Changes"
-
-
-_IDS: Final = {"team": "teams", "person": "people", "model": "models", "client": "clients", "session": "sessions"}
