@@ -5,9 +5,9 @@ A window of a budget has a `limit`, what is `spent`, and what workers have `leas
 and writes down in its journal what it has admitted before it asks a provider. So nothing is ever admitted beyond a
 limit, whatever dies, is cut off or is heard of late:
 
-* lease, give back, settle: each transaction says behind it what the worker holds, which computes nothing itself;
-* a recall has all workers give back what they do not use before anybody is refused;
-* a crash: whoever adopts the journal charges what had begun, in full, and gives the rest back;
+* lease, give back, settle: each transaction returns what the worker holds, which computes nothing itself;
+* a recall has all workers give back what they do not use before an answer is refused;
+* a crash: the worker that adopts the journal charges what had begun, in full, and gives the rest back;
 * a worker that is silent: what it holds counts as spent, and comes back with its next heartbeat;
 * the database away: answers go on while leases last, and ended ones wait in the journal;
 * the end of a window and clocks that differ: only the database's clock counts, and silence is measured by one's own
@@ -74,8 +74,7 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import Disposable
 
 
-# ---- liveness ----
-# Which other workers are alive, by the time during which this one was connected; no clocks are ever compared.
+# ---- Who is alive ----
 
 
 class Liveness:
@@ -83,10 +82,9 @@ class Liveness:
 
     A worker's silence grows only between two heartbeats of our own that reached the database, and by no more than a
     stopped process or a database that was away could make it seem: what a heartbeat adds is bounded. So a database that
-    comes back after an hour, and a worker that was suspended, declare nobody dead.
+    comes back after an hour, and a worker that was suspended, declare no worker dead.
 
     Args:
-        worker: The name of this worker.
         most_step: The most seconds that one heartbeat adds to a silence.
     """
 
@@ -110,7 +108,7 @@ class Liveness:
         self._counters = {name: workers[name].counter for name in silences}
 
     def disconnected(self) -> None:
-        """Notes that the database was not reached: until it is, nobody's silence means anything."""
+        """Notes that the database was not reached: until it is, no silence means anything."""
         self._seen_at = None
 
     def alive(self, seconds: float) -> int:
@@ -122,18 +120,7 @@ class Liveness:
         return ((name, self._counters[name]) for name, silence in self._silences.items() if silence >= seconds)
 
 
-# ---- keeper ----
-# All that a worker decides about its budgets: when to lease and how much, what to give back, whom to refuse.
-#
-# Without I/O and without a clock: every method takes the time, in seconds of any clock that only grows. Whoever
-# drives it asks for the next operation, carries it out, and brings the result, one at a time:
-#
-# 1. `operation = keeper.next_operation(now)`
-# 2. `keeper.done(operation, operation.run(tools), now)`, or `keeper.failed(seconds, now)`
-#
-# A worker does so in the thread of its database, a simulation in its virtual time.
-#
-# See docs/hub-budgets.md.
+# ---- Deciding ----
 
 _POLL: Final = 0.1
 _POLL_PER_WORKER: Final = 0.005
@@ -146,16 +133,16 @@ _ALIVE: Final = 5.0
 
 
 class BudgetManager:
-    """All that one worker decides about its budgets.
+    """All that one worker decides about its budgets: when to lease and how much, what to give back, whom to refuse.
 
-    Args:
-        worker: The name of the worker.
-        settings: How it keeps its budgets.
-        now: The time.
+    Without I/O and without a clock: every method takes the time, in seconds of any clock that only grows. The driver
+    asks for the next operation, carries it out, and brings the result, one at a time: a worker in the thread of its
+    database, a simulation in its virtual time.
+
+    1. `operation = keeper.next_operation(now)`
+    2. `keeper.done(operation, operation.run(tools), now)`, or `keeper.failed(seconds, now)`
 
     Attributes:
-        worker: The same.
-        directory: The directory as it was read last.
         has_left: Whether the worker has ended in the database, with nothing left to settle.
         live_workers: How many workers are alive, this one among them.
     """
@@ -196,10 +183,12 @@ class BudgetManager:
     def is_finished(self) -> bool:
         """Whether nothing is left to do at the end: it has left, or only answers that still run keep it."""
         nothing_free = not any(hold.free for _, hold in self.book)
-        return self.has_left or (self._holdings.is_closing and not self._rows and self._is_running() and nothing_free)
-
-    def _is_running(self) -> bool:
-        return any(hold.reserved for _, hold in self.book)
+        return self.has_left or (
+            self._holdings.is_closing
+            and not self._rows
+            and any(hold.reserved for _, hold in self.book)
+            and nothing_free
+        )
 
     # ---- answers ----
 
@@ -216,8 +205,6 @@ class BudgetManager:
         """Begins an answer: `decided` is told once what has become of it, now or later.
 
         Args:
-            needs: What it needs, one for each rule.
-            now: The time.
             decided: Is called with the reservation, or with the error; must not fail.
         """
         ask = BudgetRequest(tuple(needs), now, now + self._settings.wait_seconds, decided)
@@ -225,22 +212,11 @@ class BudgetManager:
         return ask
 
     def withdraw(self, ask: BudgetRequest) -> None:
-        """Forgets an answer that waits: nobody wants it any more."""
+        """Forgets an answer that waits: it is wanted no more."""
         self._waiting.remove(ask)
 
     def top_up(self, rule: BudgetRule, window: int, amount: int, now: float) -> int | None:
-        """Reserves more for an answer that runs.
-
-        Args:
-            rule: The rule.
-            window: The window in which the answer has reserved so far.
-            amount: How much more.
-            now: The time.
-
-        Returns:
-            The window in which it is reserved, which is the next one if the first is over; None if it is not free. Then
-            more is leased in the background.
-        """
+        """Reserves more for an answer that runs; see :meth:`WindowLeases.top_up`."""
         return self._holdings.top_up(rule, window, amount, now)
 
     def release(self, amounts: Mapping[int, int], now: float) -> None:
@@ -250,13 +226,7 @@ class BudgetManager:
         self._holdings.freed(amounts, now)
 
     def end(self, amounts: Mapping[int, int], charges: Mapping[int, int], now: float) -> None:
-        """Ends an answer whose row is in the journal, or will be.
-
-        Args:
-            amounts: What was reserved for it, by the number of the window.
-            charges: What it is charged.
-            now: The time.
-        """
+        """Ends an answer whose row is in the journal, or will be."""
         self.book.release(amounts)
         self.book.charge(charges)
         self._rows += 1
@@ -332,10 +302,6 @@ class BudgetManager:
 
         Nobody knows what has become of the operation. So nothing is taken for held that it may have given back, until
         the heartbeat says what is.
-
-        Args:
-            retry_after: After how many seconds to ask again.
-            now: The time.
         """
         self._clock.failed(now)
         self._liveness.disconnected()
@@ -471,12 +437,7 @@ class BudgetManager:
         self.has_left = True
 
 
-# ---- worker ----
-# One worker of a hub: its leases, its journal, its heartbeat.
-#
-# Everything is decided by :class:`~partstream.hub.worker.BudgetManager`. This drives it: carries out one operation
-# after the other in the one thread that uses the database, and keeps the journal. Answers wait for that thread only
-# when the worker has to lease more.
+# ---- The worker ----
 
 _logger = logging.getLogger("partstream.hub")
 
@@ -490,23 +451,18 @@ _FULL: Final = "the journal is full of answers that wait for the hub's database"
 _UNWRITABLE: Final = "the journal of this worker cannot be written"
 
 
-def worker_name() -> str:
-    """A name for a worker that no other one has: of its machine and of chance."""
-    host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname()).strip("-")
-    return f"{host[:40] or 'worker'}-{secrets.token_hex(6)}"
-
-
 class HubWorker:
-    """One worker of a hub, for one event loop.
+    """One worker of a hub, for one event loop: its leases, its journal, its heartbeat.
+
+    :class:`BudgetManager` decides everything. This carries out one operation after the other in the one thread that
+    uses the database from now on, and keeps the journal. Answers wait for that thread only when the worker has to lease
+    more.
 
     Args:
-        store: The hub's database, which from now on only this worker's thread uses.
+        store: The hub's database.
         folder: The folder of the journals of all workers of this machine, for the user alone.
         settings: How it keeps its budgets.
         clock: Returns seconds that only grow.
-
-    Attributes:
-        name: Its name, new for each process.
     """
 
     def __init__(
@@ -516,7 +472,9 @@ class HubWorker:
         settings: WorkerSettings | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.name = worker_name()
+        # A name that no other worker has: of its machine and of chance.
+        host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname()).strip("-")
+        self.name = f"{host[:40] or 'worker'}-{secrets.token_hex(6)}"
         self._store = store
         self._settings = settings or WorkerSettings()
         self._clock = clock
@@ -559,8 +517,6 @@ class HubWorker:
             raise JournalError(self.name, "the worker has not been started, or has ended")
         return self._owned.journal
 
-    # ---- life ----
-
     async def start(self) -> None:
         """Opens the journal and begins to work; a database that is away is tried again in the background.
 
@@ -584,8 +540,8 @@ class HubWorker:
     async def close(self) -> None:
         """Uploads what has ended and gives everything back, for a limited time; the journal keeps the rest.
 
-        Called after the answers have ended: what one has reserved that still runs is charged in full, by whoever adopts
-        the journal.
+        Called after the answers have ended: what one has reserved that still runs is charged in full, by the worker
+        that adopts the journal.
         """
         if self._owned is None:
             return
@@ -629,7 +585,7 @@ class HubWorker:
         return is_working and not self._keeper.is_finished and self._failures <= 1
 
     def _end(self) -> None:
-        """Lets go of thread and journal; the journal stays if anything is in it, for whoever adopts it."""
+        """Lets go of thread and journal; the journal stays if anything is in it, for the worker that adopts it."""
         self._thread.shutdown(wait=False)
         self._adopter.close()
         owned, self._owned = self._owned, None
@@ -649,7 +605,11 @@ class HubWorker:
         Raises:
             BudgetsUnreachableError: The journal is full or cannot be written.
         """
-        self._check_journal()
+        journal, settings = self._journal, self._settings
+        if journal.answers >= settings.journal_rows or journal.content_bytes >= settings.journal_bytes:
+            raise BudgetsUnreachableError(_FULL, _LONGEST_RETRY)
+        if self._unwritten:
+            raise BudgetsUnreachableError(_UNWRITABLE, _JOURNAL_RETRY)
         granted = self._keeper.try_reserve(needs, self._clock())
         self._wake_if_urgent()
         return None if granted is None else self._admitted(answer, needs, granted)
@@ -680,7 +640,7 @@ class HubWorker:
         raise decided
 
     def _decide(self, outcome: asyncio.Future[Outcome], decided: Outcome) -> None:
-        if outcome.done():  # nobody waits any more
+        if outcome.done():  # the answer was cancelled
             self._take_back(decided)
         else:
             outcome.set_result(decided)
@@ -699,13 +659,6 @@ class HubWorker:
             self.reduce(granted.amounts)
             raise BudgetsUnreachableError(_UNWRITABLE, _JOURNAL_RETRY) from error
         return reservation
-
-    def _check_journal(self) -> None:
-        journal, settings = self._journal, self._settings
-        if journal.answers >= settings.journal_rows or journal.content_bytes >= settings.journal_bytes:
-            raise BudgetsUnreachableError(_FULL, _LONGEST_RETRY)
-        if self._unwritten:
-            raise BudgetsUnreachableError(_UNWRITABLE, _JOURNAL_RETRY)
 
     # ---- reservations ----
 
@@ -758,14 +711,6 @@ class HubWorker:
             self._unwritten.append(end)
         self._wake_if_urgent()
 
-    def _write_again(self) -> None:
-        with suppress(JournalError):
-            while self._unwritten:
-                self._unwritten[0]()
-                self._unwritten.popleft()
-
-    # ---- work ----
-
     def _wake_if_urgent(self) -> None:
         if self._keeper.has_urgent_work:
             self._wake.set()
@@ -777,7 +722,10 @@ class HubWorker:
 
     async def _work(self) -> None:
         while not self._keeper.has_left:
-            self._write_again()
+            with suppress(JournalError):
+                while self._unwritten:
+                    self._unwritten[0]()
+                    self._unwritten.popleft()
             self._wake.clear()
             operation = self._keeper.next_operation(self._clock())
             if operation is not None:
@@ -818,19 +766,16 @@ class HubWorker:
             _logger.info("the hub's database answers again")
         self._failures = 0
         if isinstance(operation, Heartbeat) and self._journal.hub != result.hub:
-            self._belong_to(result.hub)
+            self._adopter.hub = result.hub
+            try:
+                self._journal.belongs_to(result.hub)
+            except JournalError as error:
+                _logger.error("%s", error)  # noqa: TRY400 - the error says it all
         if isinstance(operation, Upload):
             self._journal.removed(result.rows, result.content_bytes)
         self._keeper.done(operation, result, self._clock())
         if isinstance(operation, ReadDirectory) and result is not None:
             self._changed.fire(result)
-
-    def _belong_to(self, hub: str) -> None:
-        self._adopter.hub = hub
-        try:
-            self._journal.belongs_to(hub)
-        except JournalError as error:
-            _logger.error("%s", error)  # noqa: TRY400 - the error says it all
 
     def _failed(self, operation: Operation, error: Exception) -> None:
         retry = min(_LONGEST_RETRY, _FIRST_RETRY * 2**self._failures) * random.uniform(0.5, 1.0)  # noqa: S311

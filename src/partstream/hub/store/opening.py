@@ -1,4 +1,10 @@
-"""The database of a hub by its address: a path is SQLite, `postgresql://...` is Postgres."""
+"""The database of a hub by its address: a path is a file of SQLite, `postgresql://...` is Postgres.
+
+The processes of one machine may share a file. In WAL mode readers wait for no writer; writers wait for each other, for
+the whole of a transaction, which `BEGIN IMMEDIATE` says from its beginning: none of them finds late that another has
+been faster. Without an address, the file is in the data folder. An address of Postgres may hold a password, so no error
+shows anything of it.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +28,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import Engine, Query, Transaction
 
 
-# ---- sqlite ----
-# A hub's database in a file of SQLite, which the processes of one machine may share.
-#
-# In WAL mode readers wait for nobody; writers wait for each other, for the whole of a transaction, which `BEGIN
-# IMMEDIATE` says from its beginning: none of them ever finds that another has been faster.
+# ---- SQLite ----
 
 Result = TypeVar("Result")
 
@@ -42,7 +44,7 @@ _AROUND: Final = {
     Access.WRITE: ("PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
     Access.WRITE_DURABLY: ("PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
 }
-"""What is said before a transaction, to begin it, and behind it. A power cut, which may take the last transactions of a
+"""What is said before a transaction, to begin it, and after it. A power cut, which may take the last transactions of a
 file that is written without waiting for the disk, ends all workers of a file too, with their leases; but what they have
 settled must be there."""
 _WORDS: Final = {
@@ -99,7 +101,7 @@ class SqliteEngine:
 
     def _run(self, action: Callable[[Transaction], Result], access: Access) -> Result:
         connection = self._connected()
-        before, begin, behind = _AROUND[access]
+        before, begin, after = _AROUND[access]
         connection.execute(before)
         try:
             connection.execute(begin)
@@ -110,31 +112,28 @@ class SqliteEngine:
                 connection.execute("ROLLBACK")
             raise
         finally:
-            connection.execute(behind)
+            connection.execute(after)
         return result
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._opened()
-        return self._connection
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._path is not None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # SQLite would give everybody the right to read it
-                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        connection = sqlite3.connect(
-            ":memory:" if self._path is None else self._path,
-            timeout=_BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        with closed_on_error(connection):
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA foreign_keys = ON")
             if self._path is not None:
-                use_write_ahead_log(connection, _BUSY_SECONDS)
-        return connection
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with suppress(FileExistsError):  # SQLite would give everybody the right to read it
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = sqlite3.connect(
+                ":memory:" if self._path is None else self._path,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            with closed_on_error(connection):
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.execute("PRAGMA foreign_keys = ON")
+                if self._path is not None:
+                    use_write_ahead_log(connection, _BUSY_SECONDS)
+            self._connection = connection
+        return self._connection
 
     def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
         """An error of SQLite in our words; its own hold names of tables and columns, and no value."""
@@ -182,7 +181,7 @@ class _SqliteTransaction:
         return self._clock()
 
 
-# ---- opening ----
+# ---- Opening ----
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
@@ -196,7 +195,6 @@ def opened_store(address: str | Path, clock: Callable[[], float] | None = None) 
     """The database at an address; nothing is opened or made before it is first asked.
 
     Args:
-        address: The path of a file of SQLite, or `postgresql://USER:PASSWORD@HOST/DATABASE`.
         clock: What takes the place of the database's own clock, in seconds since 1970: for tests and simulations.
 
     Raises:
@@ -215,8 +213,7 @@ def opened_engine(address: str | Path, clock: Callable[[], float] | None = None)
     return SqliteEngine(path, time.time if clock is None else clock)
 
 
-# ---- location ----
-# Where the database of a hub is: what `PARTSTREAM_HUB_DATABASE` names, else a file in the data folder.
+# ---- Where the database is ----
 
 DATABASE_VARIABLE: Final = "PARTSTREAM_HUB_DATABASE"
 _FILE_NAME: Final = "hub.sqlite"
@@ -252,10 +249,6 @@ def database_address(environment: Mapping[str, str]) -> str | Path:
 
 def tables_version(store: HubStore, address: str | Path) -> int:
     """The version of the tables in a database; 0 if there are none. Nothing is made by asking.
-
-    Args:
-        store: The database.
-        address: Its address.
 
     Raises:
         StoreUnreachableError: It cannot be reached.

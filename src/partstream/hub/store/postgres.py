@@ -1,4 +1,9 @@
-"""A hub's database in Postgres, for workers on several machines. The only module that imports its driver."""
+"""A hub's database in Postgres, for workers on several machines. The only module that imports its driver.
+
+Errors are in our words. The words of libpq are looked for and never shown: where an address is wrong, they hold pieces
+of its password. A transaction that the database has taken back, or whose connection was gone, is begun again, unless it
+may have been committed.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +25,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import Query, Transaction
 
 
-# ---- connection faults ----
-# Why Postgres cannot be reached, in our words.
-#
-# The words of libpq are looked for and never shown: where an address is wrong, they hold pieces of its password.
+# ---- Why Postgres cannot be reached ----
 
 _FAULTS: Final = (
     ("password authentication failed", "it does not take this user with this password"),
@@ -49,16 +51,7 @@ _FAULTS: Final = (
 """What libpq or the server says, in English, and what is said of it; the first that is found."""
 
 
-def fault_of_connecting(message: str) -> str | None:
-    """Why a connection could not be made; None if the message is not known.
-
-    Args:
-        message: What the driver says, which is not to be shown.
-    """
-    return next((said for words, said in _FAULTS if words in message), None)
-
-
-# ---- postgres ----
+# ---- The engine ----
 
 try:
     import psycopg
@@ -143,7 +136,7 @@ class PostgresEngine:
             raise AssertionError  # the last attempt returns or raises
 
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
-        """Like :meth:`run`, behind a lock of the database that other processes wait for."""
+        """Like :meth:`run`, under a lock of the database that other processes wait for."""
 
         def alone(work: Transaction) -> Result:
             work.rows("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (_MIGRATION_LOCK,))
@@ -197,7 +190,7 @@ class PostgresEngine:
         try:
             self._connection = psycopg.connect(self._address, autocommit=True, **_parameters(self._address))
         except psycopg.Error as error:
-            fault = fault_of_connecting(str(error))
+            fault = next((said for words, said in _FAULTS if words in str(error)), None)
             raise self._explained(error, Access.WRITE, fault and f"{self.where}: {fault}") from None
         self._rest = 0.0
         return self._connection, True
@@ -226,11 +219,7 @@ class PostgresEngine:
 
 
 class _Progress:
-    """How far a transaction has come.
-
-    Attributes:
-        is_committing: Whether all was said but COMMIT: from then on it may be carried out, whatever is heard of it.
-    """
+    """How far a transaction has come: once all was said but COMMIT, it may be carried out, whatever is heard of it."""
 
     __slots__ = ("is_committing",)
 

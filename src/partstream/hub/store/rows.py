@@ -1,10 +1,18 @@
-"""The directory in the tables: read as a whole, written as the difference of two; each a part of one transaction."""
+"""The statements of a hub's database: each function is a part of one transaction.
+
+Rows are locked in one order everywhere: the worker, ledger rows by id, windows by number, then leases, which are
+changed only by the holder of the window's lock. So two transactions wait for each other once, and never in a circle.
+
+The directory is read as a whole and written as the difference of two. An answer is entered into the ledger and charged
+once. Batches of what workers learn of tokens are numbered under a lock, so that a worker that has read up to one has
+missed none. :func:`broken_invariants` checks what always holds, over all rows at one moment.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import dumps, loads
@@ -14,8 +22,8 @@ from partstream.hub.directory import (
     BudgetRule,
     BudgetUnit,
     Directory,
+    Entry,
     Key,
-    ModelRoute,
     Owner,
     OwnerKind,
     Period,
@@ -59,25 +67,19 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import AnswerContent, AnswerPart, JoinCode, LeaseAsk, LedgerRow, Transaction
 
 
-# ---- leasing ----
-# Windows of budgets and what workers hold of them: each function is a part of one transaction.
-#
-# Rows are locked in one order everywhere: the worker, then windows by number, then leases, which nobody changes
-# without holding the window.
+# ---- Windows and leases ----
 
-_WINDOWS: Final = (
+_COLUMNS: Final = (
     "SELECT id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun, recall, recalled_at FROM hub_windows"
-    " WHERE id IN ({places}) ORDER BY id"
 )
+_WINDOWS: Final = _COLUMNS + " WHERE id IN ({places}) ORDER BY id"
 _PULSE: Final = (
-    "SELECT id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun, recall, recalled_at FROM hub_windows"
-    " WHERE id IN ({places}) OR id IN (SELECT hub_leases.window_id FROM hub_leases"
+    _COLUMNS + " WHERE id IN ({places}) OR id IN (SELECT hub_leases.window_id FROM hub_leases"  # noqa: S608 - ours
     " JOIN hub_windows AS one ON one.id = hub_leases.window_id"
     " WHERE hub_leases.worker = ? AND hub_leases.answered < one.recall)"
 )
 _OPEN_NOW: Final = (
-    "SELECT id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun, recall, recalled_at FROM hub_windows"
-    " WHERE budget IN ({places}) AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?) ORDER BY id"
+    _COLUMNS + " WHERE budget IN ({places}) AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?) ORDER BY id"
 )
 _LIMIT: Final = "SELECT budget_limit FROM hub_budgets WHERE id = ?"
 _OPEN: Final = (
@@ -110,18 +112,13 @@ def leases_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Lease]:
     return {number: Lease(*held) for number, *held in rows}
 
 
-def pulse_windows(worker: str, ids: Collection[int]) -> Query:
-    """Asks for windows, and for those with a recall that a worker has not answered; for :func:`windows_in`."""
-    return Query(_PULSE.format(places=places(len(ids)) or "NULL"), (*sorted(ids), worker))
-
-
 def windows_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
     """Windows by number."""
     return {row[0]: Window(*row) for row in rows}
 
 
 def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
-    """Windows by number, in the order of the numbers, which nobody else changes before the transaction is over."""
+    """Windows by number, in the order of the numbers, which no other transaction changes before this one is over."""
     if not ids:
         return {}
     return windows_in(work.locked(_WINDOWS.format(places=places(len(ids))), sorted(ids)))
@@ -187,7 +184,7 @@ def _open_now(work: Transaction, rules: Sequence[BudgetRule], now: float) -> dic
 def lease(work: Transaction, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
     """Leases as much as there is; what a worker gets that is not alive is nothing.
 
-    After a recall nobody gets more than answers need: else a worker that does not know of it yet could take what others
+    After a recall no worker gets more than answers need: else one that does not know of it yet could take what others
     have given back for an answer that waits.
     """
     wanted = {ask.window: ask for ask in asks}
@@ -262,7 +259,7 @@ def give_back(
 
 
 def ask_recall(work: Transaction, windows: Mapping[int, int]) -> dict[int, int]:
-    """Asks all workers for what they hold of windows and do not use, unless somebody has asked since."""
+    """Asks all workers for what they hold of windows and do not use, unless another has asked since."""
     recalls: dict[int, int] = {}
     for number, window in locked_windows(work, windows).items():
         recalls[number] = window.recall
@@ -272,12 +269,9 @@ def ask_recall(work: Transaction, windows: Mapping[int, int]) -> dict[int, int]:
     return recalls
 
 
-# ---- directory rows ----
+# ---- The directory ----
 
 Value = TypeVar("Value")
-
-Entry: TypeAlias = Team | Person | Key | BudgetRule | ModelRoute
-
 _VERSION: Final = "SELECT version FROM hub_directory"
 _NEXT_VERSION: Final = "UPDATE hub_directory SET version = ?"
 _RECORD: Final = (
@@ -299,7 +293,6 @@ class _Table(NamedTuple):
     """Where entries of a kind are kept.
 
     Attributes:
-        kind: What records call one.
         put: Writes one, new or not.
         remove: Removes one, by its name.
         row: The parameters of `put`, the name first.
@@ -426,7 +419,13 @@ def change_directory(
     for table, _, _, entry in differences:
         if entry is not None:
             work.run(table.put, table.row(entry))
-    _set_limits(work, [entry for _, _, _, entry in differences if isinstance(entry, BudgetRule)], now)
+    # Gives the open windows of rules the limits that hold now; where one is lower, workers give back what is free.
+    rules = [entry for _, _, _, entry in differences if isinstance(entry, BudgetRule)]
+    limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
+    for number, window in locked_windows(work, limits).items():
+        limit = limits[number]
+        if window.limit != limit:
+            work.run(_NEW_LIMIT, (limit, int(limit < window.limit), limit, limit, number))
     records = tuple(_recorded(one, after.version, now, by) for one in differences)
     work.run(_NEXT_VERSION, (after.version,))
     work.run_many(_RECORD, [_record_row(record) for record in records])
@@ -455,15 +454,6 @@ def _differences(before: Directory, after: Directory) -> Iterator[_Difference]:
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 yield _Difference(table, name, old.get(name), new.get(name))
-
-
-def _set_limits(work: Transaction, rules: Sequence[BudgetRule], now: float) -> None:
-    """Gives the open windows of rules the limits that hold now; where one is lower, workers give back what is free."""
-    limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
-    for number, window in locked_windows(work, limits).items():
-        limit = limits[number]
-        if window.limit != limit:
-            work.run(_NEW_LIMIT, (limit, int(limit < window.limit), limit, limit, number))
 
 
 def _recorded(difference: _Difference, version: int, time: float, by: str) -> DirectoryRecord:
@@ -495,12 +485,7 @@ def read_records(work: Transaction, most: int, before_version: int | None) -> li
     ]
 
 
-# ---- settling ----
-# Enters answers into the ledger and charges them, each once; ends workers: each function is a part of one
-# transaction.
-#
-# Ledger rows are written in the order of their ids, before any window is locked: two transactions that settle the
-# same answers wait for each other once, and never in a circle.
+# ---- Settling ----
 
 _LEDGER: Final = (
     "answer_id", "time", "settled_at", "key_id", "person", "team", "model", "provider", "upstream_model", "client",
@@ -511,25 +496,8 @@ _LEDGER: Final = (
 _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
 
-_WORKER: Final = "SELECT counter, is_gone FROM hub_workers WHERE name = ?"
 _GONE: Final = "UPDATE hub_workers SET is_gone = TRUE WHERE name = ?"
 _LEFT: Final = "DELETE FROM hub_workers WHERE name = ?"
-
-
-class _Split(NamedTuple):
-    """Where a charge goes.
-
-    Attributes:
-        forfeited: What was taken from the worker as spent already.
-        leased: What its lease covers.
-        free: What was free of the window.
-        overrun: What nothing covers.
-    """
-
-    forfeited: int
-    leased: int
-    free: int
-    overrun: int
 
 
 def settle(work: Transaction, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent]) -> Settled:
@@ -554,27 +522,23 @@ def _charge(work: Transaction, worker: str, due: Mapping[int, int]) -> None:
     windows = locked_windows(work, due)
     held = leases_of(work, worker) if windows else {}
     for number, window in windows.items():
-        has = held.get(number, Lease(0))
-        split = _split(due[number], has, window)
-        write_window(work, window, spent=split.leased + split.free, leased=-split.leased, overrun=split.overrun)
-        rest = has._replace(amount=has.amount - split.leased, forfeited=has.forfeited - split.forfeited)
+        has, amount = held.get(number, Lease(0)), due[number]
+        forfeited = min(amount, has.forfeited)  # what was taken from the worker counts as spent already
+        leased = min(amount - forfeited, has.amount)
+        free = min(amount - forfeited - leased, window.free)
+        overrun = amount - forfeited - leased - free
+        write_window(work, window, spent=leased + free, leased=-leased, overrun=overrun)
+        rest = has._replace(amount=has.amount - leased, forfeited=has.forfeited - forfeited)
         write_lease(work, number, worker, rest)
-
-
-def _split(amount: int, held: Lease, window: Window) -> _Split:
-    forfeited = min(amount, held.forfeited)
-    leased = min(amount - forfeited, held.amount)
-    free = min(amount - forfeited - leased, window.free)
-    return _Split(forfeited, leased, free, amount - forfeited - leased - free)
 
 
 def forfeit(work: Transaction, worker: str, counter: int | None) -> dict[int, int]:
     """Takes what a silent worker holds as spent."""
-    found = work.locked(_WORKER, (worker,))
+    found = work.locked(_COUNTER, (worker,))
     if not found or (counter is not None and found[0][0] != counter):
         return {}
     work.run(_GONE, (worker,))
-    # The worker is locked, so that it gets no further lease; its leases are read again behind the locks of the windows.
+    # The worker is locked, so that it gets no further lease; its leases are read again under the locks of the windows.
     windows = locked_windows(work, leases_of(work, worker))
     taken: dict[int, int] = {}
     for number, has in leases_of(work, worker).items():
@@ -586,7 +550,7 @@ def forfeit(work: Transaction, worker: str, counter: int | None) -> dict[int, in
 
 
 def take_back(work: Transaction, worker: str) -> None:
-    """Gives a worker again what was forfeited of it: it is alive. Its row is locked by whoever calls this."""
+    """Gives a worker again what was forfeited of it: it is alive. The caller has locked its row."""
     windows = locked_windows(work, leases_of(work, worker))
     for number, has in leases_of(work, worker).items():
         if has.forfeited:
@@ -596,8 +560,8 @@ def take_back(work: Transaction, worker: str) -> None:
 
 def leave(work: Transaction, worker: str) -> None:
     """Ends a worker, with all that it held."""
-    if not work.locked(_WORKER, (worker,)):
-        return  # nothing is locked, and whoever comes back under this name begins anew
+    if not work.locked(_COUNTER, (worker,)):
+        return  # nothing is locked, and a worker that comes back under this name begins anew
     windows = locked_windows(work, leases_of(work, worker))
     for number, has in leases_of(work, worker).items():
         write_window(work, windows[number], spent=-has.forfeited, leased=-has.amount)
@@ -651,8 +615,7 @@ def _content(content: AnswerContent) -> tuple[Any, ...]:
     return content.answer_id, content.time, name_text(content.person), *texts
 
 
-# ---- joining ----
-# Codes with which people get their keys, each once: each function is a part of one transaction.
+# ---- Joining ----
 
 _PERSON: Final = "SELECT is_disabled FROM hub_people WHERE name = ?"
 _ADD: Final = (
@@ -688,11 +651,7 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
     return key
 
 
-# ---- learned ----
-# What workers learn of tokens, exchanged in batches: a part of one transaction.
-#
-# Batches are numbered behind a lock, so that they are seen in the order of their numbers: who has read up to one has
-# missed nothing.
+# ---- What workers learn of tokens ----
 
 SERIES: Final = "sample"
 """The kind of facts that are kept in a series: none takes the place of another, and only the newest count."""
@@ -731,14 +690,17 @@ def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow],
     """Keeps what a worker has learned, and reads what others have since."""
     newest = _keep(work, worker, rows) if rows else work.rows(_BATCH)[0][0]
     page = work.rows(_LAST_OF_PAGE, (since, most - 1))
-    # A batch is read as a whole, so that the next question can begin behind it.
+    # A batch is read as a whole, so that the next question can begin after it.
     last = page[0][0] if page else newest
     found = work.rows(_NEW, (since, last))
     owners = sorted({owner for _, kind, owner, _, _ in found if kind == SERIES})
     return LearnedBatch(
         last,
         tuple(LearnedRow(*row) for *row, learned_by in found if row[1] != SERIES and learned_by != worker),
-        {owner: _series(work, owner) for owner in owners},
+        {
+            owner: tuple(LearnedRow(*row) for row in reversed(work.rows(_OF_SERIES, (SERIES, owner, SERIES_LENGTH))))
+            for owner in owners
+        },
         last < newest,
     )
 
@@ -756,22 +718,11 @@ def _keep(work: Transaction, worker: str, rows: Iterable[LearnedRow]) -> int:
     return batch
 
 
-def _series(work: Transaction, owner: str) -> tuple[LearnedRow, ...]:
-    return tuple(LearnedRow(*row) for row in reversed(work.rows(_OF_SERIES, (SERIES, owner, SERIES_LENGTH))))
-
-
-# ---- invariants ----
-# What always holds in the tables of a hub, checked over all rows at one moment.
+# ---- Invariants ----
 
 
 class BrokenInvariant(NamedTuple):
-    """What does not hold.
-
-    Attributes:
-        where: The window, as `person/ana/money/day, window 12`, or the worker.
-        got: What is there.
-        expected: What should be.
-    """
+    """What does not hold at a window, such as `person/ana/money/day, window 12`, or a worker."""
 
     where: str
     got: str
@@ -781,8 +732,8 @@ class BrokenInvariant(NamedTuple):
         return f"{self.where}: got {self.got}, expected {self.expected}"
 
 
-_INVARIANTS_WINDOWS: Final = "SELECT id, budget, spent, leased, overrun, highest_limit FROM hub_windows ORDER BY id"
-_INVARIANTS_LEASES: Final = "SELECT window_id, sum(amount), sum(forfeited) FROM hub_leases GROUP BY window_id"
+_SUMS_OF_WINDOWS: Final = "SELECT id, budget, spent, leased, overrun, highest_limit FROM hub_windows ORDER BY id"
+_SUMS_OF_LEASES: Final = "SELECT window_id, sum(amount), sum(forfeited) FROM hub_leases GROUP BY window_id"
 _ORPHANS: Final = (
     "SELECT DISTINCT worker FROM hub_leases"
     " WHERE NOT EXISTS (SELECT 1 FROM hub_workers WHERE hub_workers.name = hub_leases.worker) ORDER BY worker"
@@ -791,14 +742,18 @@ _CHARGES: Final = "SELECT charges, count(*) FROM hub_ledger GROUP BY charges"
 
 
 def broken_invariants(work: Transaction) -> list[BrokenInvariant]:
-    """All that does not hold: empty, or there is a fault in Partstream or somebody has written into the tables."""
-    return [*_of_windows(work), *_of_workers(work)]
+    """All that does not hold: empty, unless Partstream has a fault or other programs wrote into the tables."""
+    orphans = [BrokenInvariant(f"worker {name}", "leases", "none: it has left") for (name,) in work.rows(_ORPHANS)]
+    return [*_of_windows(work), *orphans]
 
 
 def _of_windows(work: Transaction) -> Iterator[BrokenInvariant]:
-    leases = {window: (int(amount), int(forfeited)) for window, amount, forfeited in work.rows(_INVARIANTS_LEASES)}
-    charged = _charged(work)
-    for window, budget, spent, leased, overrun, highest_limit in work.rows(_INVARIANTS_WINDOWS):
+    leases = {window: (int(amount), int(forfeited)) for window, amount, forfeited in work.rows(_SUMS_OF_LEASES)}
+    charged: Counter[int] = Counter()
+    for text, count in work.rows(_CHARGES):
+        for number, amount in loads(text).items():
+            charged[int(number)] += amount * count
+    for window, budget, spent, leased, overrun, highest_limit in work.rows(_SUMS_OF_WINDOWS):
         where = f"{budget}, window {window}"
         amount, forfeited = leases.get(window, (0, 0))
         taken = charged.pop(window, 0)
@@ -816,22 +771,7 @@ def _of_windows(work: Transaction) -> Iterator[BrokenInvariant]:
         yield BrokenInvariant(f"window {window}", f"charges of {amount:,}", "none: there is no such window")
 
 
-def _charged(work: Transaction) -> Counter[int]:
-    """What all answers together were charged, by window."""
-    charged: Counter[int] = Counter()
-    for text, count in work.rows(_CHARGES):
-        for window, amount in loads(text).items():
-            charged[int(window)] += amount * count
-    return charged
-
-
-def _of_workers(work: Transaction) -> Iterator[BrokenInvariant]:
-    for (worker,) in work.rows(_ORPHANS):
-        yield BrokenInvariant(f"worker {worker}", "leases", "none: it has left")
-
-
-# ---- workers ----
-# The workers of a hub and their heartbeats: each function is a part of one transaction.
+# ---- Workers ----
 
 _KNOWN: Final = "SELECT is_gone FROM hub_workers WHERE name = ?"
 _BEAT: Final = "UPDATE hub_workers SET counter = counter + 1, seen_at = ?, is_gone = FALSE WHERE name = ?"
@@ -843,8 +783,8 @@ _WORKERS: Final = (
     "SELECT name, counter, started_at, seen_at, is_gone FROM hub_workers WHERE NOT is_gone OR seen_at > ? ORDER BY name"
 )
 _SHOWN_SECONDS: Final = 86_400.0
-"""For how long a worker that is gone is told of. Its row stays until its journal is found, which may be never."""
-_WORKERS_VERSION: Final = "SELECT version, identity FROM hub_directory"
+"""For how long a worker that is gone is shown. Its row stays until its journal is found, which may be never."""
+_VERSION_AND_HUB: Final = "SELECT version, identity FROM hub_directory"
 
 
 def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> HeartbeatResult:
@@ -857,10 +797,11 @@ def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> Heart
         work.run(_FIRST_BEAT, (worker, now, now))
     if any(is_gone for (is_gone,) in known):
         take_back(work, worker)
+    # The windows that the worker asks for, and those with a recall that it has not answered.
     ((version, identity),), workers, found, leases = work.rows_of(
-        Query(_WORKERS_VERSION),
+        Query(_VERSION_AND_HUB),
         Query(_WORKERS, (now - _SHOWN_SECONDS,)),
-        pulse_windows(worker, windows),
+        Query(_PULSE.format(places=places(len(windows)) or "NULL"), (*sorted(windows), worker)),
         held_by(worker),
     )
     return HeartbeatResult(

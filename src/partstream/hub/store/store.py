@@ -1,5 +1,8 @@
 """The database of a hub on either engine: a synchronous interface, for one thread of each worker.
 
+A version of the tables is never changed once it was released; a new one follows it. `{words}` differ between the
+databases. `limit` is a word of SQL, so the column is called `budget_limit`.
+
 No method is on the way of an answer. Each is one transaction; the functions of the other modules of this package are
 parts of one. Rows are locked in one order everywhere: a worker, ledger rows by id, windows by number, leases. After
 :class:`StoreUnreachableError` it is not known whether a method was carried out: `settle`, `heartbeat`, `open_windows`,
@@ -43,11 +46,7 @@ if TYPE_CHECKING:
     )
 
 
-# ---- schema ----
-# The tables of a hub, version by version: what a new database gets, and what an older one is given in addition.
-#
-# A version is never changed once it was released; a new one is added behind it. `{words}` differ between the
-# databases. `limit` is a word of SQL, so the column is called `budget_limit`.
+# ---- Tables, version by version ----
 
 _FIRST: Final = (
     "CREATE TABLE hub_directory (version BIGINT NOT NULL)",
@@ -142,17 +141,15 @@ _THIRD: Final = (
 VERSIONS: Final = (_FIRST, _SECOND, _THIRD)
 
 
-# ---- migrations ----
-# Makes the tables of a hub, and brings older ones up to date, in one transaction.
+# ---- Migrations ----
 
-_TABLE = "hub_schema"
+_TABLE: Final = "hub_schema"
 
 
 def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
     """Brings the tables to a version.
 
     Args:
-        engine: The database.
         up_to: The version; an older one only for tests of the way from there.
 
     Returns:
@@ -187,7 +184,7 @@ def _version(engine: Engine, work: Transaction) -> int:
     return int(version)
 
 
-# ---- store ----
+# ---- The store ----
 
 _CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
 _FORGET: Final = "DELETE FROM hub_contents WHERE time < ? RETURNING answer_id"
@@ -250,7 +247,7 @@ class HubStore:
         return self._engine.run(broken_invariants, Access.READ)
 
     def another(self) -> HubStore:
-        """The same database over a connection of its own, so that what takes long keeps nobody waiting."""
+        """The same database over a connection of its own, so that what takes long delays no worker."""
         return HubStore(self._engine.another())
 
     def close(self) -> None:
@@ -274,8 +271,6 @@ class HubStore:
         A limit that changes holds at once for the window that is open.
 
         Args:
-            changes: The changes, in their order.
-            by: Who changes it.
             expected_version: The version that the changes were made for; None for any.
 
         Raises:
@@ -287,12 +282,7 @@ class HubStore:
         )
 
     def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
-        """Who changed what, the newest first.
-
-        Args:
-            most: The most records.
-            before_version: Only those of older versions.
-        """
+        """Who changed what, the newest first."""
         return self._engine.run(lambda work: tables.read_records(work, most, before_version), Access.READ)
 
     def add_join_code(self, code: JoinCode) -> None:
@@ -305,11 +295,6 @@ class HubStore:
 
     def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
         """Makes a key for a code, which is used up by that.
-
-        Args:
-            code_digest: The digest of the code.
-            key_id: The id of the new key.
-            key_digest: The digest of its secret.
 
         Returns:
             The key; None if the code is unknown, used or expired, or its person is gone or disabled.
@@ -332,7 +317,7 @@ class HubStore:
         return self._engine.run(lambda work: tables.heartbeat(work, worker, windows))
 
     def leave(self, worker: str) -> None:
-        """Ends a worker that has settled everything, or whose journal somebody else has settled.
+        """Ends a worker that has settled everything, or whose journal another worker has settled.
 
         What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
         """
@@ -361,7 +346,7 @@ class HubStore:
         Args:
             worker: The worker.
             counter: The counter of its last heartbeat. If it has another one by now, nothing is done: a transaction
-                whose end nobody has seen must not give back later what the worker has begun to use again.
+                whose end was never seen must not give back later what the worker has begun to use again.
             amounts: How much it gives back of which window; 0 where it only answers a recall.
             recalls: The recalls that are answered with this: the worker keeps nothing free of the window.
 
@@ -374,7 +359,7 @@ class HubStore:
         """Asks all workers to give back what they hold of windows and do not use.
 
         Args:
-            windows: The recall that was seen last, by the number of the window: if somebody else has asked since, that
+            windows: The recall that was seen last, by the number of the window: if another has asked since, that
                 one serves as well.
 
         Returns:
@@ -390,8 +375,6 @@ class HubStore:
 
         Args:
             worker: The worker that held the leases, which need not be the one that asks.
-            rows: The answers.
-            contents: The requests and answers that are kept.
 
         Returns:
             The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
@@ -399,10 +382,9 @@ class HubStore:
         return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
 
     def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
-        """Takes what a silent worker holds as spent, because nobody can know what it has used.
+        """Takes what a silent worker holds as spent, because it is unknown what it has used.
 
         Args:
-            worker: The worker.
             counter: The counter of the last heartbeat that was seen of it; if it has another one, nothing is done.
 
         Returns:
@@ -424,7 +406,6 @@ class HubStore:
         """Deletes those of the people who are in some teams now; how many they were.
 
         Args:
-            before: Those that are older than this are deleted.
             teams: The teams; none for people in no team, and for those who are gone.
         """
         statement = _FORGET_OF_TEAMS.format(teams=places(len(teams))) if teams else _FORGET_OF_OTHERS
@@ -438,10 +419,8 @@ class HubStore:
         Can be repeated as it is. Facts are read whole batch by whole batch, so that there may be more than `most`.
 
         Args:
-            worker: The worker.
-            rows: What it has tables.
+            rows: What it has learned.
             since: The batch up to which it has read; 0 for a new worker.
-            most: How many facts it wants at once.
         """
         return self._engine.run(
             lambda work: tables.exchange_learned(work, worker, rows, since, most),

@@ -1,4 +1,10 @@
-"""The database of a hub, SQLite or Postgres: one interface, one set of statements, the same tests."""
+"""The values and the interfaces of a hub's database, SQLite or Postgres: one interface, one set of statements.
+
+Amounts are whole: nanodollars in a window of money, tokens in a window of tokens. Times are seconds since 1970. No
+error holds an address with a password, a statement or a value. What the two databases do differently (transactions,
+locks, time, types of columns) is in an :class:`Engine`; statements are written in the words that both share, with `?`
+for each parameter, and no value is ever a part of one.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-# ---- values ----
-# What goes into the database of a hub and comes out of it, beside the directory: windows, leases, ledger rows.
-#
-# Amounts are whole: nanodollars in a window of money, tokens in a window of tokens. Times are seconds since 1970.
+# ---- Values ----
 
 SCARCE_SECONDS: Final = 5.0
-"""For how long after a recall nobody leases more than answers need, nor keeps what they leave."""
+"""For how long after a recall no worker leases more than answers need, nor keeps what they leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +33,10 @@ class Window:
     Always `spent + leased <= limit`, unless the limit was lowered below what was in use: then it only falls.
 
     Attributes:
-        id: Its number.
-        rule_id: The rule that it belongs to.
-        starts_at: When it begins.
-        ends_at: When it is over; None for one without an end.
-        limit: The most that may be used.
         spent: What was charged, and what was taken from workers that are gone.
         leased: What workers hold, in free parts and in reservations: the sum of their leases.
         overrun: What answers took beyond lease and limit. 0, or an upper bound of a request was none.
-        recall: How often somebody has asked the others to give back what they hold and do not use.
-        recalled_at: When that was last.
+        recall: How often a worker has asked the others to give back what they hold and do not use.
     """
 
     id: int
@@ -64,7 +61,6 @@ class AnswerPart(NamedTuple):
 
     Attributes:
         answer: The place of the answer in the order in which they are served; the same in each of its windows.
-        amount: How much it needs.
         least: The least that helps it.
     """
 
@@ -77,16 +73,14 @@ class LeaseAsk(NamedTuple):
     """What a worker wants of a window.
 
     Attributes:
-        window: The number of the window.
         amount: How much its answers need.
         least: The least that helps; less than that is not granted.
         recall: The recall whose answers it waits for; 0 for none.
         surplus: How much it wants beside that for the next seconds; nothing of it is granted for
             :data:`SCARCE_SECONDS` after a recall.
-        answered: The last recall that it has answered.
         parts: What each of its answers needs, in the order in which they are served. Where not all is there, only what
-            whole answers need of all their windows is granted: of a rest that helps none of them, others would be told
-            that it is in use. Empty where the amount may be granted in part.
+            whole answers need of all their windows is granted: a rest that helps none of them would look used to
+            others. Empty where the amount may be granted in part.
         free: What it has free already, for the first of them; less than 0 if it has used more than it holds.
     """
 
@@ -104,12 +98,8 @@ class LeaseGrant(NamedTuple):
     """What a worker got of a window, and how the window is after it.
 
     Attributes:
-        granted: What was leased to it now; 0 for nothing.
-        held: All that it holds of the window.
-        window: The window.
         unanswered: What each other worker holds that has not answered the recall of the ask; what each of them holds,
             if the ask names none.
-        is_over: Whether the window is over, by the clock of the database.
     """
 
     granted: int
@@ -124,7 +114,6 @@ class GivenBack(NamedTuple):
 
     Attributes:
         is_done: False if the worker has had another heartbeat: nothing was given back.
-        held: What the worker holds now, by the number of the window.
     """
 
     is_done: bool
@@ -135,7 +124,6 @@ class Settled(NamedTuple):
     """What settling has come to.
 
     Attributes:
-        answer_ids: The ids of all rows, which are in the ledger now.
         held: What the worker holds now of the windows that were charged, by their numbers.
     """
 
@@ -158,12 +146,7 @@ class Lease(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What an answer took of a window.
-
-    Attributes:
-        window: The number of the window.
-        amount: How much.
-    """
+    """What an answer took of a window."""
 
     window: int
     amount: int
@@ -175,8 +158,6 @@ class WorkerState:
 
     Attributes:
         counter: Grows with each heartbeat. A worker is alive if it has changed lately, by the clock of who looks.
-        started_at: When its first heartbeat came, by the clock of the database.
-        seen_at: When its last one came.
         is_gone: Whether its leases were forfeited and it has not come back.
     """
 
@@ -191,12 +172,9 @@ class HeartbeatResult:
     """What a heartbeat brings.
 
     Attributes:
-        time: The time of the database.
-        version: The version of the directory.
         workers: All workers that have not left, by name; the one that asks too. One that has been gone for a day is not
             told of any more.
         windows: The windows that it asked for, and those with a recall that it has not answered, by number.
-        leases: All that the worker holds, by the number of the window.
         hub: Which database it is, for ever: numbers of windows mean nothing in another one.
     """
 
@@ -215,27 +193,15 @@ class LedgerRow:
     Attributes:
         answer_id: Its id, unique in the hub: the row is entered once, however often it is settled.
         time: When the request came, by the worker's clock.
-        key_id: The public id of the key.
-        person: Who asked.
-        team: The person's team then, or None.
-        model: The model that was asked for.
         provider: The provider that answered, or "".
         upstream_model: The id of the model there, or "".
-        client: The name of the client, or "".
-        session: The client's id of the conversation, or None.
-        wire: The protocol in which it was asked.
         input_tokens: All tokens of the prompt; None if they are not known.
-        output_tokens: All tokens of the answer.
         cached_tokens: The part of the input that the upstream had in its cache.
         cache_write_tokens: The part of the input that it wrote there.
         reasoning_tokens: The part of the output that was thinking.
         nanodollars: What it cost; None if nobody knows.
         is_estimated: Whether tokens and cost are our estimate, as of an answer that was cut.
-        status: The HTTP status of the reply.
         outcome: How it ended, such as `completed`, `cancelled` or `lost`.
-        error: The class of the error that ended it, or None.
-        seconds: How long it took.
-        first_part_after: The seconds until its first part, or None.
         charges: What it is charged in each window.
     """
 
@@ -270,10 +236,6 @@ class JoinCode:
     """A code with which a person gets a key, once.
 
     Attributes:
-        digest: The digest of the code, 32 bytes.
-        person: Who joins with it.
-        expires_at: From when on it is worth nothing.
-        label: What the key will be called.
         key_expires_at: From when on the key is not accepted; None for never.
         key_models: The models that the key may use, as :attr:`Key.models` says them; `()` for a key that shows the page
             of the hub and asks no model.
@@ -289,15 +251,7 @@ class JoinCode:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContent:
-    """A request and its answer, which are kept only if the policy of the team says so.
-
-    Attributes:
-        answer_id: The id of the answer.
-        time: When the request came.
-        person: Who asked.
-        request: The request.
-        response: The answer.
-    """
+    """A request and its answer, which are kept only if the policy of the team says so."""
 
     answer_id: str
     time: float
@@ -311,8 +265,6 @@ class DirectoryRecord:
     """Who changed what in the directory.
 
     Attributes:
-        version: The version that the change made.
-        time: When, by the clock of the database.
         by: Who did it: the name of an admin, or how the command line calls whoever ran it.
         action: What was done, such as `put person ana`.
         before: What was there, as JSON without digests; None if nothing was.
@@ -332,9 +284,7 @@ class LearnedRow(NamedTuple):
 
     Attributes:
         key: What it is about: a later fact with the same key takes its place.
-        kind: What kind of fact it is.
         owner: Whose it is, such as a family of models.
-        value: The fact, as JSON.
     """
 
     key: str
@@ -350,7 +300,6 @@ class LearnedBatch(NamedTuple):
         batch: The number to ask with the next time.
         rows: The facts, the oldest first; without those that are kept in a series.
         series: The newest facts of each series that has grown, of all workers, the oldest first, by their owner.
-        has_more: Whether there are more of them now.
     """
 
     batch: int
@@ -360,19 +309,13 @@ class LearnedBatch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A version of the directory as :meth:`HubStore.change` has made it.
-
-    Attributes:
-        version: The new version.
-        records: What was changed.
-    """
+    """A version of the directory as :meth:`HubStore.change` has made it."""
 
     version: int
     records: tuple[DirectoryRecord, ...]
 
 
-# ---- errors ----
-# What can be wrong with the database of a hub. No error holds an address with a password, a statement or a value.
+# ---- Errors ----
 
 
 class StoreError(PartstreamError):
@@ -380,12 +323,7 @@ class StoreError(PartstreamError):
 
 
 class StoreUnreachableError(StoreError):
-    """The database cannot be reached now; what was asked may or may not have been done. Ask again later.
-
-    Attributes:
-        reason: Why, in a few words.
-        retry_after: After how many seconds it makes sense to ask again.
-    """
+    """The database cannot be reached now; what was asked may or may not have been done. Ask again later."""
 
     def __init__(self, reason: str, retry_after: float) -> None:
         super().__init__(f"the hub's database cannot be reached: {reason}; ask again in {retry_after:g} s")
@@ -394,13 +332,7 @@ class StoreUnreachableError(StoreError):
 
 
 class HubStoreUnusableError(StoreError, CallerError):
-    """The database is there and cannot be used as it is.
-
-    Attributes:
-        where: The database, without a password.
-        got: What is wrong with it.
-        expected: What it should be.
-    """
+    """The database is there and cannot be used as it is."""
 
     def __init__(self, where: str, got: str, expected: str) -> None:
         super().__init__(f"{where}: got {got}, expected {expected}")
@@ -417,12 +349,7 @@ class DriverMissingError(StoreError, CallerError):
 
 
 class DirectoryConflictError(StoreError, CallerError):
-    """A change does not fit what is there, such as a person of a team that does not exist; nothing was changed.
-
-    Attributes:
-        change: The change, in a few words.
-        reason: Why it does not fit.
-    """
+    """A change does not fit what is there, such as a person of a team that does not exist; nothing was changed."""
 
     def __init__(self, change: str, reason: str) -> None:
         super().__init__(f"{change}: {reason}")
@@ -431,12 +358,7 @@ class DirectoryConflictError(StoreError, CallerError):
 
 
 class DirectoryChangedError(StoreError):
-    """Somebody else has changed the directory since it was read; nothing was changed.
-
-    Attributes:
-        expected: The version that the changes were made for.
-        version: The version that is there.
-    """
+    """Somebody else has changed the directory since it was read; nothing was changed."""
 
     def __init__(self, expected: int, version: int) -> None:
         super().__init__(f"the hub has been changed meanwhile: got version {version}, expected {expected}; look again")
@@ -444,8 +366,7 @@ class DirectoryChangedError(StoreError):
         self.version = version
 
 
-# ---- texts ----
-# Texts from outside in a form that both databases take.
+# ---- Texts ----
 
 
 def name_text(text: str) -> str:
@@ -458,10 +379,7 @@ def content_text(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
-# ---- engine ----
-# What SQLite and Postgres do differently, behind one interface: transactions, locks, time, types of columns.
-#
-# Statements are written in the words that both share, with `?` for each parameter; no value is ever a part of one.
+# ---- Engines ----
 
 Result = TypeVar("Result")
 
@@ -481,8 +399,6 @@ class Query(NamedTuple):
     """A question to the tables.
 
     Attributes:
-        statement: The statement, with `?` for each parameter.
-        parameters: The parameters.
         is_locking: Whether the rows, of one table, are not changed by others before the transaction is over.
     """
 
@@ -521,8 +437,6 @@ class Transaction(Protocol):
         """Inserts rows whose first column, which is the table's key, is not there yet.
 
         Args:
-            table: The table, a name of ours.
-            columns: The columns, names of ours; the first is the key.
             rows: The values of the columns, in the order of their keys, each key once.
 
         Returns:
@@ -547,13 +461,9 @@ class Engine(Protocol):
     words: Mapping[str, str]
 
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
-        """Runs an action in one transaction, which is committed behind it and taken back if it raises.
+        """Runs an action in one transaction, which is committed after it and taken back if it raises.
 
         An action may run a second time, if the first did not have any effect.
-
-        Args:
-            action: What is done.
-            access: What it does to the database.
 
         Raises:
             StoreUnreachableError: The database cannot be reached, or takes too long.
