@@ -1,4 +1,8 @@
-"""Changes a hub for whoever administers it: a plan first, then one transaction; keys and codes that are shown once."""
+"""Changes a hub for an administrator, and finds what should be looked at.
+
+Entries change by a plan, which is made first and carried out in one transaction; keys and codes are shown once.
+`partstream hub check` asks for the findings: people who cannot ask, keys that end soon, budgets that do not add up.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +34,12 @@ if TYPE_CHECKING:
     from partstream.upstream.endpoint import Secret
 
 
-# ---- administration ----
+# ---- Changes ----
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedPlan:
-    """A plan, and what it was made for.
-
-    Attributes:
-        plan: The plan.
-        directory: What there was.
-    """
+    """A plan, and what it was made for."""
 
     plan: ConfigurationPlan
     directory: Directory
@@ -57,10 +56,9 @@ class PreparedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """A hub in the hands of somebody who may change it. Every method may raise the errors of its store.
+    """A hub for an administrator. Every method may raise the errors of its store.
 
     Attributes:
-        store: The database.
         by: Who changes it, for the record of changes.
     """
 
@@ -91,7 +89,7 @@ class Administration:
             The version of the directory afterwards.
 
         Raises:
-            DirectoryChangedError: Somebody else has changed the hub since the plan was made.
+            DirectoryChangedError: Another has changed the hub since the plan was made.
             DirectoryConflictError: The plan does not fit what is there.
         """
         changes = [*changes_of(prepared.plan, prepared.directory)]
@@ -111,16 +109,13 @@ class Administration:
         """Makes a key for a person.
 
         Args:
-            person: Whose it is.
-            label: What the person calls it.
             expires_at: From when on it is not accepted, in seconds since 1970; None for never.
             models: The models that it may use, of those that its person may use; None for all of these.
-            rates: How fast it may ask.
             budgets: Its own budgets, in their one form.
             time_zone: In whose calendar their windows begin.
 
         Returns:
-            The key as it is kept, and the key itself, which nobody can be shown again.
+            The key as it is kept, and the key itself, which cannot be shown again.
         """
         made = new_key()
         key = Key(made.id, made.digest, person, label, models, rates, expires_at=expires_at)
@@ -129,13 +124,7 @@ class Administration:
         return key, made.secret
 
     def change_key(self, key: Key, budgets: Iterable[str], time_zone: str = "UTC") -> None:
-        """Puts a key in the place of the one with its id.
-
-        Args:
-            key: The key as it shall be.
-            budgets: Its budgets in their one form.
-            time_zone: In whose calendar their windows begin.
-        """
+        """Puts a key in the place of the one with its id."""
         directory = self.directory()
         changes: list[DirectoryChange] = [] if directory.keys.get(key.id) == key else [Put(key)]
         owner = Owner(OwnerKind.KEY, key.id)
@@ -159,9 +148,7 @@ class Administration:
         """Makes a code with which a person gets a key, once.
 
         Args:
-            person: Who joins with it.
             expires_at: From when on it is worth nothing.
-            label: What the key will be called.
             key_expires_at: From when on the key is not accepted; None for never.
             key_models: The models that the key may use; None for all that the person may use.
         """
@@ -180,8 +167,7 @@ class Administration:
         return self.store.change(changes, self.by, directory.version).version
 
 
-# ---- findings ----
-# What `partstream hub check` looks for: people who cannot ask, keys that end soon, budgets that do not add up.
+# ---- Findings ----
 
 _SOON_SECONDS: Final = 7 * 86_400.0
 _SILENT_SECONDS: Final = 60.0
@@ -190,12 +176,10 @@ _SILENT_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that somebody should look at.
+    """Something that an administrator should look at.
 
     Attributes:
         kind: What it is about: `people`, `keys`, `budgets`, `models`, `workers`.
-        what: What was found, as a sentence without its full stop.
-        advice: What helps, or empty.
     """
 
     kind: str
@@ -204,12 +188,7 @@ class Finding:
 
 
 def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
-    """All findings, the most important ones first.
-
-    Args:
-        store: The database.
-        directory: What is in it.
-    """
+    """All findings, the most important ones first."""
     time = store.time()
     yield from _windows(store)
     yield from _people(directory, time)

@@ -1,4 +1,16 @@
-"""Who may have which answer of a hub: the key, the models, the rates, the budgets; without I/O while leases last."""
+"""Who may have which answer of a hub: the key, the models, the rates, the budgets; without I/O while leases last.
+
+1. The rates: each worker keeps its share of a limit, which is the limit divided by the workers that live, so that all
+   together keep it without asking each other. A person whose requests are balanced unevenly may be slowed down before
+   the whole limit is reached. Budgets are exact, and kept elsewhere.
+2. The policy, if the hub has one.
+3. The budgets: what the request can take at most is reserved, by its bytes at once, else by a closer count, else with
+   waiting; the output limit that is sent is the one that is reserved.
+4. The permit settles in every case: what the answer took is charged, and its row is written. Texts are kept only where
+   the policy of a team says so.
+
+A refusal says whose budget it is, how much is left, when it resets, and whom to ask.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +62,7 @@ if TYPE_CHECKING:
     from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
 
 
-# ---- audit ----
-# What is kept of an answer: the row with which it is charged; its texts only where the policy of a team says so.
-
-
-def keeps_content(asking: DirectoryCaller) -> bool:
-    """Whether the request and the answer of somebody are kept."""
-    return _level(asking) is AuditLevel.CONTENT
+# ---- What is kept of an answer ----
 
 
 def _level(asking: DirectoryCaller) -> AuditLevel:
@@ -97,13 +103,7 @@ def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> L
 
 
 def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
-    """The row of an answer that is over.
-
-    Args:
-        begun: Its row as it began.
-        ended: The answer.
-        taken: What it took.
-    """
+    """The row of an answer that is over."""
     observation, usage = ended.observation, taken.usage
     outcome = "" if observation.outcome is None else observation.outcome.value
     return replace(
@@ -124,8 +124,7 @@ def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
     )
 
 
-# ---- permit ----
-# The leave for one answer of a hub: what it has reserved, what it took, and the row that says so.
+# ---- Permits ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +133,11 @@ class HubPermit:
 
     Attributes:
         reservation: What is reserved of its budgets, with the row that it begins with.
-        rules: The budgets.
-        rate: Its place among the answers of its owners.
         family: The family of the model, for estimates.
-        price: What is charged for the model; None if nobody knows.
+        price: What is charged for the model; None if it is unknown.
         reported: Looks at each part; None where the answer cannot take more than is reserved.
         is_content_kept: Whether the policy of the team has the request and the answer kept.
-        on_end: Told of the row of the answer, behind the charge.
+        on_end: Takes the row of the answer, after the charge.
     """
 
     reservation: Reservation
@@ -168,11 +165,7 @@ class HubPermit:
 
 @dataclass(frozen=True, slots=True)
 class CountPermit:
-    """The leave to count the tokens of a request, which takes nothing of any budget.
-
-    Attributes:
-        rate: Its place among the requests of its owners.
-    """
+    """The leave to count the tokens of a request, which takes nothing of any budget."""
 
     rate: RatePass
     reported = None
@@ -186,29 +179,14 @@ def _charge(rule: BudgetRule, taken: Taken) -> int:
     return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
 
 
-# ---- refusals ----
-# Why a hub does not answer, in words for the person who asked: whose budget, how much, when it resets, whom to ask.
+# ---- Refusals ----
 
 _MOST_ADMINS: Final = 3
 _EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
 
 
-def whom_to_ask(directory: Directory, contact: str) -> str:
-    """Whom people ask for more: what the settings say, else the admins."""
-    if contact:
-        return contact
-    admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
-    named = ", ".join(admins[:_MOST_ADMINS])
-    return f"an admin of the hub ({named})" if named else "whoever runs the hub"
-
-
 def not_admitted(error: BudgetError, contact: str) -> RequestFailedError:
-    """What a client is told of an answer that its budgets do not admit.
-
-    Args:
-        error: Why.
-        contact: Whom to ask for more.
-    """
+    """The error for an answer that its budgets do not admit."""
     if isinstance(error, BudgetsUnreachableError):
         failure = ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=error.retry_after)
         return RequestFailedError(failure)
@@ -219,20 +197,17 @@ def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
     rule, unit = error.rule, error.rule.unit
     reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
     left = max(0, error.limit - error.spent - error.reserved)
+    resets = "it never resets"
+    if error.resets_at is not None:
+        at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
+        resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
     said = (
         f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
         f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
-        f"least {amount_text(unit, error.least)}; {_resets(rule, error.resets_at)}; for more, ask {contact}"
+        f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
     )
     document = _document(rule, error.limit, error.spent, error.reserved, error.resets_at)
     return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
-
-
-def _resets(rule: BudgetRule, resets_at: float | None) -> str:
-    if resets_at is None:
-        return "it never resets"
-    at = datetime.fromtimestamp(resets_at, ZoneInfo(rule.time_zone))
-    return f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
 
 
 def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
@@ -240,10 +215,6 @@ def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
     and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
 
     What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
-
-    Args:
-        rule: The rule.
-        window: Its window now.
     """
     return _document(rule, window.limit, window.spent, window.leased, window.ends_at)
 
@@ -265,13 +236,13 @@ def _document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at
 
 
 def too_fast(error: TooFast, contact: str) -> RequestFailedError:
-    """What a client is told that asks too often, or of too much at the same time."""
+    """The error for a client that asks too often, or for too much at the same time."""
     said = f"the limit of {error.owner} is {error.limit}; for more, ask {contact}"
     return RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=error.retry_after))
 
 
 def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFailedError:
-    """What a client is told of a model without a price, where a budget counts money."""
+    """The error for a model without a price, where a budget counts money."""
     verb = "set" if model in directory.routes else "add"
     said = (
         f"nobody knows the price of {model}, which the budget of {rule.owner} has to cover; an admin says what a "
@@ -280,11 +251,7 @@ def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFaile
     return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, "model", "model_without_price"))
 
 
-# ---- rate limits ----
-# How fast people, teams and keys may ask: each worker keeps its share of a limit; no I/O, no clock.
-#
-# A share is the limit divided by the workers that live, so that all together keep it without asking each other. Who
-# is balanced unevenly may be slowed down before the whole limit is reached; budgets are exact, and kept elsewhere.
+# ---- Rates ----
 
 _MINUTE: Final = 60.0
 _BUSY_SECONDS: Final = 1.0
@@ -297,9 +264,7 @@ class TooFast(NamedTuple):
     """Why a request has to wait.
 
     Attributes:
-        owner: Whose limit it is.
         limit: The limit of the whole hub, in words, such as `60 requests a minute`.
-        retry_after: The seconds after which it may be asked again.
     """
 
     owner: Owner
@@ -333,11 +298,7 @@ class _Pace:
 
 
 class RatePass:
-    """The leave of one answer to run; ended once.
-
-    Args:
-        end: Takes the tokens of the answer in the end.
-    """
+    """The leave of one answer to run; ended once."""
 
     __slots__ = ("_end",)
 
@@ -363,12 +324,13 @@ class RateGate:
         """Lets a request in if all its owners may ask now.
 
         Args:
-            limits: The owners and their limits.
             tokens: What the request takes at least; corrected in the end.
-            workers: How many workers live.
-            now: The time in seconds, of a clock that only goes forward.
         """
-        limited = [(owner, one, self._pace(owner, one, workers, now)) for owner, one in limits if _is_limit(one)]
+        limited = [
+            (owner, one, self._pace(owner, one, workers, now))
+            for owner, one in limits
+            if ((one.requests_per_minute, one.tokens_per_minute, one.concurrent_answers) != (None, None, None))
+        ]
         for owner, one, pace in limited:
             if (refused := _refusal(owner, one, pace, workers)) is not None:
                 return refused
@@ -394,10 +356,6 @@ class RateGate:
         pace.requests = _filled(pace.requests, limits.requests_per_minute, workers, now)
         pace.tokens = _filled(pace.tokens, limits.tokens_per_minute, workers, now)
         return pace
-
-
-def _is_limit(limits: RateLimits) -> bool:
-    return (limits.requests_per_minute, limits.tokens_per_minute, limits.concurrent_answers) != (None, None, None)
 
 
 def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float) -> _Bucket | None:
@@ -431,7 +389,7 @@ def _take(bucket: _Bucket | None, amount: float) -> None:
         bucket.level -= amount
 
 
-# ---- admission ----
+# ---- Admission ----
 
 _TRUSTED_FACTOR: Final = 2
 _TRUSTED_TOKENS: Final = 64
@@ -445,9 +403,7 @@ class HubAdmission:
     """Decides for the people of one hub, see :class:`partstream.server.settings.Admission`.
 
     Args:
-        hub: The worker.
         policy: What of the owner's own looks at every request; None for nothing.
-        counters: The tokenizers that are installed; None for those that are found.
     """
 
     def __init__(self, hub: Hub, policy: HubPolicy | None = None, counters: Counters | None = None) -> None:
@@ -495,8 +451,6 @@ class HubAdmission:
             rate.end(0)
             raise
 
-    # ---- rates ----
-
     def _enter(self, asking: DirectoryCaller, request: AnswerRequest) -> RatePass:
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
         found = self._gate.enter(_limits(asking), 0, workers, now)
@@ -508,8 +462,6 @@ class HubAdmission:
         owners = (Owner(OwnerKind.TEAM, name) for name in directory.teams)
         people = (Owner(OwnerKind.PERSON, name) for name in directory.people)
         self._gate.keep(frozenset((*owners, *people, *(Owner(OwnerKind.KEY, key) for key in directory.keys))))
-
-    # ---- budgets ----
 
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: RatePass) -> Admitted:
         directory, model = asking.directory, request.model
@@ -529,7 +481,7 @@ class HubAdmission:
         except BaseException:
             reservation.drop()
             raise
-        family, is_kept = model.information.family, keeps_content(asking)
+        family, is_kept = model.information.family, (_level(asking) is AuditLevel.CONTENT)
         permit = HubPermit(reservation, rules, rate, family, price, reported, is_kept, self._ended)
         return Admitted(asked, model, permit)
 
@@ -560,7 +512,11 @@ class HubAdmission:
         return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
 
     def _contact(self, directory: Directory) -> str:
-        return whom_to_ask(directory, self._hub.settings.contact)
+        if self._hub.settings.contact:
+            return self._hub.settings.contact
+        admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
+        named = ", ".join(admins[:_MOST_ADMINS])
+        return f"an admin of the hub ({named})" if named else "whoever runs the hub"
 
     def _ended(self, row: LedgerRow) -> None:
         """Tells of an answer that was charged."""

@@ -1,7 +1,8 @@
-"""Amounts of money and tokens as people write and read them: `5 USD/day`, `2M tokens/week`, `250.50 USD/month`.
+"""Amounts of money and tokens as people write and read them, the windows of budgets, and why an answer has no budget.
 
-Money is counted in whole nanodollars (10^9 of them are one US dollar), tokens are counted one by one. No float
-comes near either.
+Money is counted in whole nanodollars (10^9 of them are one US dollar), tokens are counted one by one; no float comes
+near either. A budget is written as `5 USD/day`, `2M tokens/week` or `250.50 USD/month`. Its windows begin and end in
+the calendar of the rule's time zone, which is computed here without a clock.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.hub.directory import BudgetRule
 
 
-# ---- amounts ----
+# ---- Amounts ----
 
 _FORM: Final = "an amount such as `5 USD/day`, `2M tokens/week`, `250.50 USD/month` or `100 USD`"
 _BUDGET: Final = re.compile(
@@ -35,13 +36,7 @@ _UNITS: Final = {"usd": (BudgetUnit.MONEY, DOLLAR), "token": (BudgetUnit.TOKENS,
 
 
 class BudgetAmount(NamedTuple):
-    """What a budget allows in each window.
-
-    Attributes:
-        unit: What is counted.
-        period: How long a window is.
-        limit: The most of it: nanodollars or tokens.
-    """
+    """What a budget allows in each window."""
 
     unit: BudgetUnit
     period: Period
@@ -112,15 +107,13 @@ def _dollars(amount: int, grouping: str = "") -> str:
     return f"{sign}{format(whole, grouping)}" + (f".{shown}" if rest else "" if not grouping else ".00")
 
 
-# ---- windows ----
-# When the windows of a budget begin and end, in the calendar of the rule's time zone; pure, no clock.
+# ---- Windows ----
 
 
 class Span(NamedTuple):
     """The time of one window, in seconds since 1970.
 
     Attributes:
-        starts_at: When it begins.
         ends_at: When it is over and the next begins; None for one without an end.
     """
 
@@ -132,10 +125,6 @@ def span_at(rule: BudgetRule, time: float) -> Span:
     """The window of a rule in which a time lies.
 
     A day has 23 or 25 hours where the clocks change, and begins with its first moment where midnight does not exist.
-
-    Args:
-        rule: The rule, with its period and its time zone.
-        time: The time, in seconds since 1970.
     """
     if rule.period is Period.TOTAL:
         return Span(0.0, None)
@@ -160,8 +149,7 @@ def _midnight(day: date, zone: ZoneInfo) -> float:
     return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
 
 
-# ---- errors ----
-# Why an answer is not admitted, or cannot be accounted for. Facts are fields.
+# ---- Errors ----
 
 
 class BudgetError(PartstreamError):
@@ -172,12 +160,9 @@ class BudgetSpentError(BudgetError):
     """What is left of a budget does not cover the answer, wherever it is held: asking again helps after `resets_at`.
 
     Attributes:
-        rule: The rule of the budget.
         limit: The most that may be used in the window, which an administrator may have changed since `rule` was read.
-        spent: What was charged in it.
         reserved: What answers have reserved that run now.
         resets_at: When the next window begins, in seconds since 1970 by the database's clock; None for never.
-        least: What the answer needs at least.
     """
 
     def __init__(
@@ -197,12 +182,7 @@ class BudgetSpentError(BudgetError):
 
 
 class BudgetsUnreachableError(BudgetError):
-    """Whether a budget covers the answer cannot be found out now.
-
-    Attributes:
-        reason: Why, in a few words.
-        retry_after: After how many seconds it makes sense to ask again.
-    """
+    """Whether a budget covers the answer cannot be found out now."""
 
     def __init__(self, reason: str, retry_after: float) -> None:
         super().__init__(f"budgets cannot be checked now: {reason}; ask again in {retry_after:g} s")
@@ -211,12 +191,7 @@ class BudgetsUnreachableError(BudgetError):
 
 
 class JournalError(PartstreamError):
-    """The journal of a worker cannot be used: without it no answer is begun.
-
-    Attributes:
-        path: The path of the journal or of its folder.
-        reason: What is wrong with it.
-    """
+    """The journal of a worker cannot be used: without it no answer is begun."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"the journal of the budgets, {path}, cannot be used: {reason}")
@@ -236,17 +211,15 @@ class ReservationEndedError(CallerError):
         self.answer_id = answer_id
 
 
-# ---- needs ----
-# What an answer needs of a budget before its provider may be asked.
+# ---- Needs ----
 
 
 class Need(NamedTuple):
     """What an answer needs of one budget, in nanodollars or in tokens.
 
     Attributes:
-        rule: The rule of the budget.
         amount: An upper bound of what the answer will take.
-        least: The least with which it can be begun; from there on the answer is told how much it has.
+        least: The least with which it can be begun; from there on the answer gets a shorter limit.
     """
 
     rule: BudgetRule

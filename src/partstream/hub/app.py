@@ -1,4 +1,8 @@
-"""The one builder of a hub's application, for uvicorn, Ray and tests alike."""
+"""The one builder of a hub's application, for uvicorn, Ray and tests alike; and what a hub answers besides its models.
+
+The routes say who a key belongs to and what is left of its budgets, and give a key for a code. Once an hour, kept
+requests and answers are deleted that are older than the policy of their team wants.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,6 @@ from partstream.server.state import OwnerReply
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from partstream.hub.directory import Directory
     from partstream.hub.store.store import HubStore
     from partstream.server.application import Providers
     from partstream.server.clients import Caller, KeyPlace
@@ -37,8 +40,7 @@ if TYPE_CHECKING:
     from partstream.server.state import OwnerRequest
 
 
-# ---- api ----
-# What a hub answers beside its models: who a key belongs to and what is left of its budgets; a key for a code.
+# ---- Routes ----
 
 ME: Final = "/hub/v1/me"
 JOIN: Final = "/hub/v1/join"
@@ -50,13 +52,6 @@ _JOINS: Final = RateLimits(requests_per_minute=120, concurrent_answers=4)
 _MOST_BYTES: Final = 4096
 _KNOWN_SECONDS: Final = 5.0
 """How long a new key waits until this worker knows it."""
-
-
-def add_hub_routes(application: ServingApp, hub: Hub) -> None:
-    """Puts the hub's own routes into its application."""
-    routes = _HubRoutes(application, hub)
-    application.add_route("GET", ME, routes.me)
-    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
 
 
 class _HubRoutes:
@@ -132,8 +127,7 @@ def _no_code() -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
 
 
-# ---- retention ----
-# Deletes kept requests and answers when the policy of a team says so.
+# ---- Retention ----
 
 _logger = logging.getLogger("partstream.hub")
 
@@ -153,25 +147,14 @@ def forget_old(store: HubStore) -> int:
     if directory is None:
         return 0
     forgotten = store.forget_contents_of(now - _WITHOUT_TEAM.content_days * _DAY, ())
-    return forgotten + sum(
-        store.forget_contents_of(now - days * _DAY, teams) for days, teams in _teams_by_days(directory).items()
-    )
-
-
-def _teams_by_days(directory: Directory) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    by_days: dict[int, list[str]] = {}
     for team in directory.teams.values():
-        found.setdefault(team.policy.content_days, []).append(team.name)
-    return found
+        by_days.setdefault(team.policy.content_days, []).append(team.name)
+    return forgotten + sum(store.forget_contents_of(now - days * _DAY, teams) for days, teams in by_days.items())
 
 
 class Retention:
-    """Deletes what is old, once an hour, as long as a worker runs.
-
-    Args:
-        use_store: Runs something on the database, in the worker's thread.
-        pause: The seconds between two looks.
-    """
+    """Deletes what is old, once an hour, as long as a worker runs."""
 
     def __init__(self, use_store: Callable[[Callable[[HubStore], int]], Awaitable[int]], pause: float = _PAUSE) -> None:
         self._use_store = use_store
@@ -198,7 +181,7 @@ class Retention:
                 _logger.warning("what is kept of answers was not looked through: %s", error)
 
 
-# ---- app ----
+# ---- The application ----
 
 
 def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None = None) -> ServingApp:
@@ -243,7 +226,9 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     if policy is not None:
         application.add_lifetime(policy)
     application.add_lifetime(Retention(worker.use_store))
-    add_hub_routes(application, hub)
+    routes = _HubRoutes(application, hub)
+    application.add_route("GET", ME, routes.me)
+    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
     HubPage(store.another).add_to(application)
     return application
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from partstream.server.clients import KeyPlace
 
 
-# ---- keys ----
+# ---- Keys and codes ----
 
 _ALPHABET: Final = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Letters and digits that nobody mistakes for each other."""
+"""Letters and digits that people do not mistake for each other."""
 _ID_LENGTH: Final = 10
 _SECRET_BYTES: Final = 32
 _KEY: Final = re.compile(rf"psk_([{_ALPHABET}]{{{_ID_LENGTH}}})_[A-Za-z0-9_-]{{43}}", re.ASCII)
@@ -42,8 +42,6 @@ class NewKey(NamedTuple):
     """A key that was just made. Its text is nowhere else.
 
     Attributes:
-        id: The public id.
-        secret: The whole key, `psk_ID_SECRET`.
         digest: What the directory keeps of it, 32 bytes.
     """
 
@@ -53,12 +51,7 @@ class NewKey(NamedTuple):
 
 
 class NewCode(NamedTuple):
-    """A code that was just made, with which its person gets a key once.
-
-    Attributes:
-        secret: The code, `psj_SECRET`.
-        digest: What the database keeps of it, 32 bytes.
-    """
+    """A code that was just made, with which its person gets a key once."""
 
     secret: Secret
     digest: bytes
@@ -92,11 +85,6 @@ def verified_key(directory: Directory, text: str, time: float) -> Key | None:
     """The key that a text is; None if it is unknown, wrong, expired or revoked, or its person or team is disabled.
 
     All of these take the same steps up to the comparison, which takes the same time wherever the digests differ.
-
-    Args:
-        directory: Who there is.
-        text: What a request carries.
-        time: The time of the database, in seconds since 1970.
     """
     said = read_key(text)
     key_id, digest = ("", _digest(text)) if said is None else said
@@ -121,8 +109,7 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode(errors="surrogatepass")).digest()
 
 
-# ---- authenticator ----
-# Who asks a hub: the key of a request, verified in memory.
+# ---- Who asks ----
 
 _RETRY_SECONDS: Final = 1.0
 _MOST_CHARACTERS: Final = 400
@@ -146,7 +133,6 @@ class HubAuthenticator:
     Args:
         directory: Gives the newest snapshot that the worker has; None before the first.
         time: Gives the time of the database, in seconds since 1970.
-        places: The headers that may hold a key.
     """
 
     def __init__(
@@ -161,11 +147,11 @@ class HubAuthenticator:
     def __call__(self, headers: Mapping[str, str]) -> HubCaller | None:
         """The caller, if all headers for keys that a request has hold one and the same valid key.
 
-        Two that differ are refused: otherwise whoever stands before the hub and looks at one of them could be made to
+        Two that differ are refused: otherwise a proxy before the hub that looks at one of them could be made to
         believe in another person than the hub does.
 
         Raises:
-            RequestFailedError: The directory was not read yet, so that nobody is known.
+            RequestFailedError: The directory was not read yet, so that no key is known.
         """
         directory = self._directory()
         if directory is None:

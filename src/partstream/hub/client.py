@@ -1,6 +1,20 @@
 """The side of a person who joins a hub: links and addresses, the exchange of a join code, what is left of a budget.
 
 Nothing here knows a command or an editor; `partstream add hub` and the extension both build on it.
+
+A hub says of the person who asks, at `GET /hub/v1/me`, with money in whole nanodollars and tokens in whole numbers::
+
+    {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{"owner": "person ada", "unit": "money",
+    "period": "day", "limit": 5000000000, "spent": 1800000000, "reserved": 0, "remaining": 3200000000, "resets_at":
+    "2026-11-24T00:00:00+00:00", "text": "..."}]}
+
+A hub is another machine: a budget that cannot be read is left out and named, because what is wrong in one must not hide
+the others. What is left is rounded down, so that a person reads of no money that is not there.
+
+Requests go over the connections of an ordinary upstream, so proxies, certificates and time limits hold as for its
+models. A link comes from a mail or a chat, so nothing in it is trusted: it names an address, which a person confirms,
+and a code, which is sent once and to that address alone. No redirect is followed, and no log and no error holds the
+code, which follows `#`, so that no browser sends it to a server.
 """
 
 from __future__ import annotations
@@ -32,15 +46,7 @@ if TYPE_CHECKING:
     from partstream.upstream.discovery import FetchResponse
 
 
-# ---- standing ----
-# What a hub says of the person who asks, read from `GET /hub/v1/me`; without I/O.
-#
-# {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{"owner": "person ada", "unit": "money",
-# "period": "day", "limit": 5000000000, "spent": 1800000000, "reserved": 0, "remaining": 3200000000, "resets_at":
-# "2026-11-24T00:00:00+00:00", "text": "..."}]}
-#
-# Money is integer nanodollars, tokens are integers. A hub is another machine: a budget that cannot be read is left
-# out and named, because what is wrong in one must not hide the others.
+# ---- What a hub says of a person ----
 
 ME_PATH: Final = "/hub/v1/me"
 """Where a hub says it, below its address."""
@@ -65,9 +71,7 @@ class HubBudget:
     """What is left of one budget.
 
     Attributes:
-        unit: What it limits.
         period: `day`, `week`, `month` or `total`; another word of a newer hub is kept as it is.
-        limit: The most of a period, from 0.
         remaining: What is left of it: limit less what is spent and what answers that run have reserved; from 0.
         resets_at: When the next period begins, in seconds since 1970; None for a budget that never does.
         owner: Whose it is, such as `person ada` or `team engines`; or "".
@@ -91,9 +95,7 @@ class HubStanding:
     """What a hub says of a person.
 
     Attributes:
-        person: The name.
         team: That of the team, or "".
-        models: The ids of the models that this person may ask.
         budgets: The budgets that hold, the one with the smallest share left first.
         problems: What could not be read, in sentences.
     """
@@ -158,7 +160,7 @@ def _budget(value: object) -> HubBudget:
     try:
         unit = BudgetUnit(str(value.get("unit")))
     except ValueError:
-        raise _FieldError(_standing_wrong(value, "unit", f"one of {', '.join(BudgetUnit)}")) from None
+        raise _FieldError(_wrong_field(value, "unit", f"one of {', '.join(BudgetUnit)}")) from None
     return HubBudget(
         unit,
         _word(value, "period"),
@@ -169,21 +171,21 @@ def _budget(value: object) -> HubBudget:
     )
 
 
-def _standing_wrong(value: Mapping[str, Any], name: str, expected: str) -> str:
+def _wrong_field(value: Mapping[str, Any], name: str, expected: str) -> str:
     return f".{name}: got {value.get(name)!r:.80}, expected {expected}"
 
 
 def _word(value: Mapping[str, Any], name: str) -> str:
     word = value.get(name) or ""
     if not isinstance(word, str) or len(word) > _MOST_TEXT or not word.isprintable():
-        raise _FieldError(_standing_wrong(value, name, f"at most {_MOST_TEXT} printable characters"))
+        raise _FieldError(_wrong_field(value, name, f"at most {_MOST_TEXT} printable characters"))
     return word
 
 
 def _amount(value: Mapping[str, Any], name: str) -> int:
     amount = value.get(name)
     if type(amount) is not int or not 0 <= amount <= _MOST_AMOUNT:
-        raise _FieldError(_standing_wrong(value, name, "a whole number from 0"))
+        raise _FieldError(_wrong_field(value, name, "a whole number from 0"))
     return amount
 
 
@@ -198,25 +200,20 @@ def _moment(value: Mapping[str, Any]) -> float | None:
             parsed = datetime.fromisoformat(given)
         except ValueError:
             parsed = None
-        # Without an offset nobody knows which time it is.
+        # Without an offset it is unknown which time it is.
         moment = parsed.timestamp() if parsed is not None and parsed.tzinfo is not None else None
     read = as_amount(moment, LAST_TIME)
     if read is None:
-        raise _FieldError(
-            _standing_wrong(value, "resets_at", "a time with its offset, such as 2026-11-24T00:00:00+01:00")
-        )
+        raise _FieldError(_wrong_field(value, "resets_at", "a time with its offset, such as 2026-11-24T00:00:00+01:00"))
     return read
 
 
-# ---- budget text ----
-# What is left of a budget, in a few words: `$3.20 of $5.00 left today`; without I/O.
-#
-# What is left is rounded down, so that nobody reads of money that is not there.
+# ---- What is left, in words ----
 
 _NANODOLLARS: Final = 1_000_000_000
 _CENT: Final = _NANODOLLARS // 100
 _SMALL: Final = 10 * _CENT
-"""Below that, two digits behind the point say too little."""
+"""Below that, two digits after the point say too little."""
 _WINDOWS: Final = {"day": " today", "week": " this week", "month": " this month", "total": ""}
 _OWNERS: Final = {"team": " for the team", "key": " for this key"}
 _UNITS: Final = ((10**9, "B"), (10**6, "M"), (10**3, "K"))
@@ -250,11 +247,7 @@ def _tokens(count: int) -> str:
     return str(count)
 
 
-# ---- exchange ----
-# Asks a hub: gives a join code for a key, and fetches what is left of a person's budgets.
-#
-# Both go over the connections of an ordinary upstream, so proxies, certificates and time limits hold as for its
-# models. A code is sent once and to one address: no redirect is followed, and no log and no error holds it.
+# ---- Asking a hub ----
 
 JOIN_PATH: Final = "/hub/v1/join"
 """Where a code is given for a key, below the address of a hub."""
@@ -273,12 +266,7 @@ _CODE_ADVICE: Final = "whoever runs the hub makes another link, each good once a
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """What a hub gives for a code.
-
-    Attributes:
-        key: The key, which the hub tells once.
-        person: The name of the person whose key it is, or "".
-    """
+    """What a hub gives for a code."""
 
     key: Secret
     person: str
@@ -290,7 +278,6 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
     Args:
         configuration: The hub as an upstream, without a key; see
             :func:`partstream.hub.client.base_url_of`.
-        code: The code.
 
     Raises:
         UpstreamHTTPError: The hub does not take the code.
@@ -313,7 +300,7 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
 
 
 async def is_of_hub(configuration: GatewayConfiguration) -> bool:
-    """Whether the key of an upstream is one that a hub gave; asks nobody but the place of the key.
+    """Whether the key of an upstream is one that a hub gave; asks only the place of the key.
 
     Raises:
         CredentialError: The key cannot be had.
@@ -337,7 +324,7 @@ async def fetch_standing(configuration: GatewayConfiguration) -> HubStanding:
 
 
 def _root(http: UpstreamHTTP) -> str:
-    """The path below which the hub is: what stands before `/v1` in the base URL."""
+    """The path below which the hub is: the base URL without `/v1`."""
     return http.base_path.removesuffix(_VERSION)
 
 
@@ -380,11 +367,7 @@ def _wrong(field: str, got: str, expected: str) -> UpstreamProtocolError:
     return UpstreamProtocolError(event_type=JOIN_PATH, field=field, got=got, expected=expected)
 
 
-# ---- links ----
-# The addresses of a hub, and the links by which a person joins it; without I/O.
-#
-# A link comes from a mail or a chat, so nothing in it is trusted: it names an address, which a person confirms, and a
-# code, which is sent to that address alone. The code stands behind `#`, which no browser sends to a server.
+# ---- Addresses and links ----
 
 EDITOR_AUTHORITY: Final = "partstream.partstream"
 """The extension in a link to VS Code: its publisher and its name."""
@@ -393,7 +376,7 @@ JOIN_PAGE: Final = "/hub/join"
 """The page of a hub that a join link opens in a browser."""
 
 _PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
-"""What a person may copy along with the address, with or without a slash behind it."""
+"""What a person may copy along with the address, with or without a slash after it."""
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{8,200}", re.ASCII)
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
 _EXPECTED: Final = "the address of a hub, such as https://hub.example.com"
@@ -419,7 +402,6 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
     Args:
         text: What a person wrote: with or without a scheme, also the base URL or the page that a link opens.
         where: What an error calls it.
-        allow_insecure_http: Whether it may be plain http to another machine.
 
     Raises:
         ConfigurationError: It is none, or is not encrypted and on another machine.
@@ -430,7 +412,10 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
         raise ConfigurationError(where, f"plain http to {address.netloc}", _SECURE)
-    return urlunsplit((address.scheme, address.netloc.lower(), _links_root(address.path), "", ""))
+    path = address.path.rstrip("/")
+    # The path below which the hub is mounted: mostly none.
+    path = next((path.removesuffix(part) for part in _PARTS if path.endswith(part)), path)
+    return urlunsplit((address.scheme, address.netloc.lower(), path, "", ""))
 
 
 def base_url_of(hub: str) -> str:
@@ -458,11 +443,6 @@ def is_join_link(text: str) -> bool:
 
 def join_link(text: str, where: str = "the join link", *, allow_insecure_http: bool = False) -> JoinLink:
     """Reads a link: `https://hub.example.com/hub/join#CODE`, or `vscode://…/join?hub=https://hub.example.com#CODE`.
-
-    Args:
-        text: The link.
-        where: What an error calls it.
-        allow_insecure_http: Whether the hub may be at plain http on another machine.
 
     Raises:
         ConfigurationError: It is no such link; the message shows nothing of its code.
@@ -504,12 +484,3 @@ def _split(url: str, where: str) -> SplitResult:
     if "@" in address.netloc:
         raise ConfigurationError(where, "an address with a user name or password in it", _EXPECTED)
     return address
-
-
-def _links_root(path: str) -> str:
-    """The path below which a hub is mounted: mostly none."""
-    kept = path.rstrip("/")
-    for part in _PARTS:
-        if kept.endswith(part):
-            return kept.removesuffix(part)
-    return kept

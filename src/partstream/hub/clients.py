@@ -619,7 +619,7 @@ class Settings:
     """What a client has to be told.
 
     Attributes:
-        environment: Environment variables, by name; a place of the token stands for the token.
+        environment: Environment variables, by name; a place of the token is put for the token.
         is_environment_enough: Whether the variables do without the files.
     """
 
@@ -711,7 +711,7 @@ def _codex(server: Server, wire: str) -> Settings:
 def _codex_key(server: Server) -> dict[str, Any]:
     """Where Codex finds the token. Only where a command says it, Codex asks for a list of models.
 
-    From an entry of that list it takes the instructions in place of its own, so it is told to ask for none (tried with
+    From an entry of that list it takes the instructions in place of its own, so its settings ask for none (tried with
     0.169.0; see `partstream.protocols.model_documents`).
     """
     token = server.token
@@ -1097,7 +1097,7 @@ class Outcome:
     """What became of a file.
 
     Attributes:
-        left: The keys that stay as somebody else wrote them.
+        left: The keys that stay as another wrote them.
     """
 
     path: Path
@@ -1129,7 +1129,7 @@ def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[O
         What became of each file.
 
     Raises:
-        ConfigurationError: A file has a form that is not changed by a program, or somebody else writes it.
+        ConfigurationError: A file has a form that is not changed by a program, or another program writes it.
         OSError: A file cannot be written.
     """
     known = _read_record(record)

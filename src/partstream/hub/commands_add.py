@@ -64,7 +64,7 @@ def key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions:
     """Where the key of a hub comes from: as that of any server, or from a join code that is typed or read.
 
     Raises:
-        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
+        UsageError: Something is missing, and no person can be asked; or the keyring cannot be used.
         ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
         LanguageModelError: The hub cannot be reached, or does not take the code.
     """

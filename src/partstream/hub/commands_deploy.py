@@ -109,7 +109,7 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
         said = f"ray is missing, which `partstream serve --on ray` needs: {to_install('serve', 'ray')}"
         raise click.UsageError(said) from error
     if os.environ.get(_HAPROXY) == "1":
-        plan = replace(plan, host=_ALL_ADDRESSES)  # its HAProxy listens on all of them, whatever it is told
+        plan = replace(plan, host=_ALL_ADDRESSES)  # its HAProxy listens on all of them, whichever host it gets
     if plan.port == 0:
         raise click.UsageError("--port: got 0, expected a port of your choice: Ray takes no free one by itself")
     token = plan.token()
@@ -321,7 +321,11 @@ def _deployment(plan: ServePlan, replicas: int) -> Mapping[str, Any]:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(plan)],
-        "volumes": list(_volumes()),
+        "volumes": [
+            {"name": "state", "emptyDir": {"sizeLimit": "1Gi"}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
+            {"name": "keys", "secret": {"secretName": _SECRET, "defaultMode": 0o440}},
+        ],
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
@@ -390,6 +394,10 @@ def _container(plan: ServePlan) -> Mapping[str, Any]:
     }
 
 
+_OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
+"""Options that are written in another way, or that mean nothing to pods."""
+
+
 def _arguments(plan: ServePlan) -> Iterator[str]:
     """The same options, on the port and the address of a pod, and with what it has of keys and files."""
     yield "serve"
@@ -411,15 +419,5 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
             yield from (option_of(name), _shown(value))
 
 
-_OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
-"""Options that are written above, or that mean nothing to pods."""
-
-
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _volumes() -> Iterator[Mapping[str, Any]]:
-    yield {"name": "state", "emptyDir": {"sizeLimit": "1Gi"}}
-    yield {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}
-    yield {"name": "keys", "secret": {"secretName": _SECRET, "defaultMode": 0o440}}

@@ -2,7 +2,8 @@
 
 The options of `add` and `set` are made from the fields of `hub.toml` (:data:`partstream.hub.configuration.FIELDS`), so
 they say and read the same as a file. A change of entries is a plan: it is shown as a diff, a person is asked where
-something would be lost, and one transaction carries it out. Where nobody can be asked, `--yes` or `--remove` lets it.
+something would be lost, and one transaction carries it out. Where no person can be asked, `--yes` or `--remove` lets
+it.
 """
 
 from __future__ import annotations

@@ -80,7 +80,6 @@ def check_hub_options(options: Mapping[str, Any], *, gives_token: bool) -> None:
     """Refuses options that mean nothing together.
 
     Args:
-        options: The options.
         gives_token: Whether options say which token clients present, or that they need none.
 
     Raises:
@@ -107,15 +106,7 @@ def shown_place() -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenHub:
-    """The database of a hub for one worker, with tables that are up to date.
-
-    Attributes:
-        store: The database.
-        where: How people are shown its place.
-        policy: The option `--policy`, or None.
-        contact: The option `--contact`, or empty.
-        lease_seconds: The option `--lease-seconds`, or None.
-    """
+    """The database of a hub for one worker, with tables that are up to date."""
 
     store: HubStore
     where: str
@@ -165,11 +156,6 @@ class OpenHub:
         token_ledger: Ledger | None = None,
     ) -> ServingApp:
         """The application of the worker, which uses the store from now on; if there is none, the store is closed.
-
-        Args:
-            providers: The providers of the worker, by name.
-            settings: The limits of the server.
-            token_ledger: Where the providers keep what they learn of tokens.
 
         Raises:
             CallerError: The policy cannot be loaded.

@@ -312,10 +312,6 @@ def _budgets(value: Any, where: str) -> tuple[str, ...]:
     return tuple(found[kind] for kind in sorted(found))
 
 
-def _upstreams(value: Any, where: str) -> tuple[dict[str, Any], ...]:
-    return tuple(_list_of(_upstream, "upstreams such as work/gpt-5")(value, where))
-
-
 def _upstream(value: Any, where: str) -> dict[str, Any]:
     table = value
     if isinstance(value, str) and (found := _UPSTREAM.fullmatch(value)) is not None:
@@ -394,7 +390,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "upstreams",
             "Where it is answered, as PROVIDER/MODEL, or PROVIDER/MODEL=WEIGHT for another share than the others; "
             "without it, by the provider of the workers that lists the model",
-            _upstreams,
+            lambda value, where: tuple(_list_of(_upstream, "upstreams such as work/gpt-5")(value, where)),
             "--upstream",
             "PROVIDER/MODEL",
             (),

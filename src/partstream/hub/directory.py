@@ -196,7 +196,7 @@ class Team:
         name: Its name.
         rates: How fast all of it together may ask.
         policy: What holds for its answers.
-        is_disabled: Whether nobody of it may ask.
+        is_disabled: Whether no person of it may ask.
     """
 
     name: str
@@ -601,6 +601,9 @@ def route_of(name: str, text: str) -> ModelRoute:
     )
 
 
+_SHOWN_OF_KEY: Final = ("id", "person", "label", "created_at", "expires_at", "revoked_at")
+
+
 def entry_json(entry: Entry) -> dict[str, Any]:
     """All of an entry that a record shows."""
     if isinstance(entry, BudgetRule):
@@ -618,9 +621,6 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         return extra | {"is_disabled": entry.is_disabled, **_limits_json(entry)}
     names = ("name", "team", "is_admin", "is_disabled") if isinstance(entry, Person) else _SHOWN_OF_KEY
     return {name: getattr(entry, name) for name in names} | _limits_json(entry)
-
-
-_SHOWN_OF_KEY = ("id", "person", "label", "created_at", "expires_at", "revoked_at")
 
 
 def _limits_json(entry: Team | Person | Key) -> dict[str, Any]:

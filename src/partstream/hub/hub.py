@@ -28,20 +28,14 @@ if TYPE_CHECKING:
     from partstream.server.clients import Caller
 
 
-# ---- hub ----
+# ---- The hub ----
 
 _logger = logging.getLogger("partstream.hub")
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryCaller:
-    """Who asks, as the directory knows it now.
-
-    Attributes:
-        directory: The directory.
-        key: The key.
-        person: The person.
-    """
+    """Who asks, as the directory knows it now."""
 
     directory: Directory
     key: Key
@@ -50,13 +44,7 @@ class DirectoryCaller:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """One worker of a hub.
-
-    Attributes:
-        worker: Budgets, journal, database.
-        settings: How it is set up.
-        life: Its start and end.
-    """
+    """One worker of a hub."""
 
     worker: HubWorker
     settings: HubSettings
@@ -96,11 +84,7 @@ class Hub:
 
 
 class HubLife:
-    """Starts a worker once and ends it once.
-
-    Args:
-        worker: The worker.
-    """
+    """Starts a worker once and ends it once."""
 
     def __init__(self, worker: HubWorker) -> None:
         self._worker = worker
@@ -137,15 +121,10 @@ def _say_failure(starting: asyncio.Task[None]) -> None:
         _logger.error("the hub could not start: %s", error)
 
 
-# ---- settings ----
-# How one worker of a hub is set up; what people may do is in the directory, not here.
+# ---- Settings ----
 
 JOURNALS: Final = "hub-journals"
 """The folder of the journals, in that of what a server keeps."""
-
-
-def _journals() -> Path:
-    return DATA.path() / JOURNALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +132,8 @@ class HubSettings:
     """How one worker of a hub is set up.
 
     Attributes:
-        serving: The limits of the server. Keys and admission are the hub's, whatever stands there.
+        serving: The limits of the server. Keys and admission are the hub's, whatever these say.
         journals: The folder in which all workers of this machine keep what is not in the database yet.
-        worker: How the worker keeps budgets.
         policy: What of the owner's own looks at every request, as `file.py` or `file.py:name`; None for nothing.
         policy_seconds: How long it may take; a request that it does not decide in time is refused.
         contact: Whom people are told to ask for more, such as `it-help@example.com`; empty for the names of the admins.
@@ -165,7 +143,7 @@ class HubSettings:
     """
 
     serving: ServingSettings = field(default_factory=ServingSettings)
-    journals: Path = field(default_factory=_journals)
+    journals: Path = field(default_factory=lambda: DATA.path() / JOURNALS)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     policy: str | None = None
     policy_seconds: float = 5.0

@@ -5,8 +5,16 @@ is reserved, as an estimate. Its end replaces that row by the real one, and the 
 worker, the journal holds the row of each answer that the database does not have.
 
 A commit is in the file when the call returns, which survives the death of the process. It is not forced to the disk,
-which would stop the event loop: after a crash of the machine the last moments may be missing, and `boot` tells whoever
-adopts the journal that it may be so.
+which would stop the event loop: after a crash of the machine the last moments may be missing, and `boot` tells the
+worker that adopts the journal that it may be so.
+
+A journal has a file for its lock beside it. The lock lasts as long as its process, whatever kills it; it is taken
+before the journal is made and removed after it. So a journal whose lock is free belongs to no worker that lives, and
+another worker of the machine adopts it.
+
+An operation is what a worker asks of the database, one thing at a time: a value that a thread carries out. The
+decisions are made in :class:`partstream.hub.worker.BudgetManager`, without I/O; the driver carries an operation out and
+brings the result, a worker in its thread, a simulation in its virtual time.
 """
 
 from __future__ import annotations
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import GivenBack, HeartbeatResult, LeaseAsk, LeaseGrant, Window
 
 
-# ---- journal ----
+# ---- The journal ----
 
 Result = TypeVar("Result")
 
@@ -70,7 +78,6 @@ class JournalRow(NamedTuple):
 
     Attributes:
         row: Its row for the ledger.
-        content: The request and the answer, if they are kept.
         content_bytes: The length of these.
     """
 
@@ -87,11 +94,9 @@ class Journal:
         worker: The name of the worker, for a new file.
 
     Attributes:
-        worker: The name of the worker whose journal it is.
         hub: Which database its numbers of windows belong to; "" as long as none has been reached.
         is_whole: Whether nothing can be missing in it: the machine has not crashed since it was begun.
         answers: How many answers it holds.
-        ended: How many of them have ended.
         content_bytes: The length of the requests and answers that are kept with them.
 
     Raises:
@@ -160,12 +165,8 @@ class Journal:
     def completed(self, row: LedgerRow, content: AnswerContent | None = None) -> None:
         """Replaces the row of an answer by that of its end.
 
-        Args:
-            row: The row.
-            content: The request and the answer, where they are kept.
-
         Raises:
-            JournalError: As of :meth:`admitted`; the answer still stands there as one that runs.
+            JournalError: As of :meth:`admitted`; the answer is still there as one that runs.
         """
         text = None if content is None else _text(content)
         self._replace(row, has_ended=True, content=text)
@@ -261,8 +262,6 @@ class Journal:
             with suppress(sqlite3.Error):
                 connection.close()
 
-    # ---- the file ----
-
     def _opened(self) -> sqlite3.Connection:
         def opened() -> sqlite3.Connection:
             if self._path is None:
@@ -317,18 +316,14 @@ def _row(text: str) -> LedgerRow:
     return LedgerRow(**values)
 
 
-# ---- file lock ----
-# A lock that lasts as long as its process: whoever gets it knows that the owner is gone, whatever killed it.
+# ---- The lock of a file ----
 
 
 class FileLock:
     """A lock on a file of its own, which is made if there is none.
 
-    Args:
-        path: The path of the file.
-
     Raises:
-        BlockingIOError: Somebody else has the lock, or has just removed the file.
+        BlockingIOError: Another process has the lock, or has just removed the file.
         OSError: The file cannot be opened.
     """
 
@@ -341,7 +336,10 @@ class FileLock:
         except BaseException:
             self.release()
             raise
-        _end_in_children(self)
+        # Keeps a process that is forked from holding on to the lock after its parent has died.
+        if hasattr(os, "register_at_fork"):
+            of_parent = weakref.WeakMethod(self.release)
+            os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())
 
     def release(self) -> None:
         """Lets go of the lock; the file stays."""
@@ -365,13 +363,6 @@ def _check_still_there(handle: int, path: Path) -> None:
     raise BlockingIOError(0, "another process has removed the lock")
 
 
-def _end_in_children(lock: FileLock) -> None:
-    """Keeps a process that is forked from holding on to the lock after its parent has died."""
-    if hasattr(os, "register_at_fork"):
-        of_parent = weakref.WeakMethod(lock.release)
-        os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())
-
-
 if sys.platform == "win32":
     import msvcrt
 
@@ -388,11 +379,7 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-# ---- operations ----
-# What a worker asks of the database, one thing at a time: values that a thread carries out.
-#
-# The worker's decisions are made elsewhere (`keeper.py`), without I/O; whoever drives it carries an operation out and
-# gives it the result, a worker in its thread as much as a simulation in its virtual time.
+# ---- Operations ----
 
 
 class UploadSource(Protocol):
@@ -416,13 +403,7 @@ class Adopter(Protocol):
 
 
 class Tools(NamedTuple):
-    """With what operations are carried out.
-
-    Attributes:
-        store: The hub's database.
-        journal: Where this worker's ended answers wait.
-        adopter: Who settles the journals of others.
-    """
+    """With what operations are carried out."""
 
     store: HubStore
     journal: UploadSource
@@ -433,8 +414,6 @@ class Uploaded(NamedTuple):
     """What an upload has come to.
 
     Attributes:
-        rows: How many rows the journal no longer has.
-        content_bytes: The length of the requests and answers with them.
         charges: What they were charged, by the number of the window.
         held: What the worker holds now of these windows.
     """
@@ -565,7 +544,7 @@ class ExpireLease:
 
 @dataclass(frozen=True, slots=True)
 class Adopt:
-    """Settles a batch of what workers of this machine have left behind."""
+    """Settles a batch of what dead workers of this machine have left."""
 
     most: int
 
@@ -599,11 +578,7 @@ Operation: TypeAlias = (
 )
 
 
-# ---- journal folder ----
-# The journals of all workers of a machine: locked while the worker lives, adopted by another when it is gone.
-#
-# A journal has a file for its lock beside it. The lock is taken before the journal is made and removed after it, so a
-# journal whose lock is free belongs to nobody.
+# ---- The journals of a machine ----
 
 _logger = logging.getLogger("partstream.hub")
 
@@ -614,11 +589,6 @@ _BROKEN: Final = ".broken"
 
 class OwnedJournal:
     """A journal with its lock.
-
-    Args:
-        path: The path of the journal.
-        lock: The lock.
-        worker: The name of the worker, for a new journal.
 
     Raises:
         JournalError: The file cannot be opened, or it is no journal; the lock is free again.
@@ -634,12 +604,12 @@ class OwnedJournal:
             raise
 
     def close(self) -> None:
-        """Leaves the journal to whoever adopts it."""
+        """Leaves the journal to the worker that adopts it."""
         self.journal.close()
         self._lock.release()
 
     def put_aside(self) -> None:
-        """Keeps the file under another name, for people to look at; nobody adopts it again."""
+        """Keeps the file under another name, for people to look at; it is not adopted again."""
         self.journal.close()
         with suppress(OSError):
             self._path.replace(self._path.with_suffix(_BROKEN))
@@ -654,11 +624,7 @@ class OwnedJournal:
 
 
 class JournalFolder:
-    """A folder of journals, for the user alone.
-
-    Args:
-        path: The folder; it is made when the first journal is begun.
-    """
+    """A folder of journals, for the user alone."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -718,9 +684,6 @@ class JournalAdopter:
 
     Answers that had not ended are charged in full, as estimated. Then the rest of the worker's leases is free again,
     unless the machine has crashed: the journal may then lack answers, and what is left counts as spent.
-
-    Args:
-        folder: The journals.
 
     Attributes:
         hub: Which database the windows of this worker belong to; nothing is adopted before it is known.

@@ -9,6 +9,9 @@ taking. So what a worker has admitted never exceeds what it has leased, and the 
 `held` is never computed: it is what the last transaction of this worker read. Two exceptions make it smaller until the
 next one, and smaller is safe: what is about to be given back, and what another worker has charged in full because this
 one was silent.
+
+A worker leases enough to ask seldom, and never so much that others go without (docs/hub-budgets.md, "How large a lease
+is"). Every method takes the time, in seconds of any clock that only grows.
 """
 
 from __future__ import annotations
@@ -29,10 +32,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import Lease, LeaseGrant, Window
 
 
-# ---- sizes ----
-# How much a worker leases of a window at a time: enough to ask seldom, and never so much that others go without.
-#
-# See docs/hub-budgets.md, "How large a lease is".
+# ---- How much is leased at a time ----
 
 LEASE_SECONDS: Final = 5.0
 """The seconds for which a lease should last at the rate at which its worker reserves, unless the settings say else."""
@@ -53,36 +53,24 @@ def lease_size(rate: float, left: int, workers: int, seconds: float = LEASE_SECO
     """How much a worker should have free of a window, beside what its answers have reserved.
 
     Args:
-        rate: How much of it the worker reserves in a second.
         left: What of the limit is neither spent nor leased.
-        workers: The workers that live.
-        seconds: How long it should last.
     """
     return max(0, min(math.ceil(rate * seconds), left // (SHARES * max(1, workers))))
 
 
 def is_low(free: int, size: int, seconds: float, age: float) -> bool:
-    """Whether a lease is to be renewed.
-
-    Args:
-        free: What is free of it.
-        size: What was free when it was renewed last.
-        seconds: How long it should last.
-        age: How many seconds ago it was renewed.
-    """
+    """Whether a lease is to be renewed."""
     return free * _RENEW_BELOW < size or (seconds > LEASE_SECONDS and free < size and age >= _RENEW_SECONDS)
 
 
 def spare_size(answer: int, unspent: int, leased: int) -> int:
-    """How much a worker should have free for the next answer, where nobody would miss it.
+    """How much a worker should have free for the next answer, where no other worker would miss it.
 
     A budget of which little is used in a second would else be leased anew for each answer, as the simulation in
     docs/scaling.md shows. What all workers hold together stays below the part of what is left that :data:`SHARES` says.
 
     Args:
         answer: What the last answer needed; the next one of a conversation needs a little more.
-        unspent: What of the limit is not spent.
-        leased: What is leased, without this.
     """
     spare = answer + answer // _GROWTH
     return spare if SHARES * (leased + spare) <= unspent else 0
@@ -94,9 +82,7 @@ class Rate:
 
     Attributes:
         seconds: About how many seconds count: as many as a lease should last.
-        weight: The sum of what was reserved, each with the part of it that is not forgotten.
         at: The time of `weight`, in seconds of any clock.
-        last: The amount that was reserved last.
     """
 
     seconds: float = LEASE_SECONDS
@@ -118,7 +104,7 @@ class Rate:
         return math.exp((self.at - now) / self.seconds) if now > self.at else 1.0
 
 
-# ---- book ----
+# ---- The account ----
 
 
 @dataclass(slots=True)
@@ -129,7 +115,6 @@ class WindowLease:
         held: What the worker has leased, as the database said last.
         reserved: What of it belongs to answers that run.
         unsettled: What ended answers are charged whose rows the database has not confirmed.
-        rate: How fast answers reserve.
     """
 
     held: int = 0
@@ -154,11 +139,7 @@ class WindowLease:
 
 
 class LeaseTable:
-    """What one worker holds of all windows, by the windows' ids.
-
-    Args:
-        lease_seconds: How long a lease should last.
-    """
+    """What one worker holds of all windows, by the windows' ids."""
 
     def __init__(self, lease_seconds: float = LEASE_SECONDS) -> None:
         self._lease_seconds = lease_seconds
@@ -197,10 +178,6 @@ class LeaseTable:
 
     def reserve(self, amounts: Mapping[int, int], now: float) -> bool:
         """Reserves all amounts, or nothing.
-
-        Args:
-            amounts: The amount of each window.
-            now: The time, in seconds of any clock, for the rate.
 
         Returns:
             Whether they are reserved.
@@ -246,8 +223,7 @@ class LeaseTable:
             hold.held -= amount
 
 
-# ---- settings ----
-# How a worker keeps its budgets: the times between what it does, and the bounds of what it keeps.
+# ---- Settings ----
 
 SHORTEST_LEASE_SECONDS: Final = 1.0
 LONGEST_LEASE_SECONDS: Final = 3_600.0
@@ -266,7 +242,7 @@ class WorkerSettings:
         upload_rows: The most rows of an upload; also the most that are in memory.
         lease_seconds: How long what the worker leases should last at the rate at which its answers reserve, which is
             how long answers go on without the database. If its machine is lost with its journal, so much is forfeited.
-        idle_seconds: The time after which what nobody uses of a lease is given back, or `lease_seconds` if that is
+        idle_seconds: The time after which the unused part of a lease is given back, or `lease_seconds` if that is
             longer.
         journal_rows: The most answers that the journal holds; while it is full, no answer is begun.
         journal_bytes: The most bytes of kept requests and answers in it, likewise.
@@ -301,8 +277,7 @@ _EXPECTED: Final = {
 }
 
 
-# ---- asking ----
-# An answer that waits for its reservation, and what a worker knows of the windows that it needs: values of state.
+# ---- Answers that wait, and the windows that they need ----
 
 _BUSY: Final = "other workers have not given back yet what they do not use"
 _BUSY_SECONDS: Final = 1.0
@@ -311,12 +286,7 @@ _SILENT: Final = "a worker that does not answer holds what is missing"
 
 @dataclass(frozen=True, slots=True)
 class BudgetGrant:
-    """What is reserved for an answer.
-
-    Attributes:
-        amounts: The amounts by the number of the window.
-        windows: The number of the window of each rule, by the id of the rule.
-    """
+    """What is reserved for an answer."""
 
     amounts: Mapping[int, int]
     windows: Mapping[str, int]
@@ -330,12 +300,9 @@ class BudgetRequest:
     """An answer that waits for its reservation.
 
     Attributes:
-        needs: What it needs, one for each rule.
-        at: When it came.
         deadline: When it is decided at the latest, if the database answers.
         decided: Is told once what has become of it.
         less_at: Since when it is content with less than the whole; None while it is not.
-        rules: The needs with the ids of their rules.
     """
 
     needs: tuple[Need, ...]
@@ -362,18 +329,15 @@ class WindowView:
     """What a worker knows of a window, and what it has asked of others.
 
     Attributes:
-        rule: The rule of its budget.
-        window: The window as the database showed it last.
         seen_at: When that was.
         silent: What other workers hold that have not answered a recall in good time, and are not heard of.
         busy: The same of workers whose heartbeats go on.
         failed_at: When the last attempt to lease began that got nothing.
         proven_at: Up to when it is proven that nothing was free anywhere.
         lease_at: When the next attempt makes sense.
-        recalled_at: When somebody last asked for a recall.
+        recalled_at: When a worker last asked for a recall.
         answered: The last recall that this worker has answered.
         used_at: When an answer last reserved something.
-        size: What was free after the last lease; it is renewed when little of that is left.
         renewed_at: When that was.
         renew_at: When renewing it makes sense.
         wanted: How much an answer that runs would like to have more.
@@ -411,7 +375,7 @@ class WindowView:
     ) -> None:
         """Notes an attempt to lease that got nothing.
 
-        If nobody else holds anything, nothing is free anywhere. Else nobody can say so: what others have answered to a
+        If no other worker holds anything, nothing is free anywhere. Else it is unknown: what others have answered to a
         recall is no longer true when the last answer is there. So such an attempt is repeated until the longest wait is
         over, while others give back at once what becomes free.
 
@@ -420,7 +384,6 @@ class WindowView:
             began: When the attempt began.
             again_at: When the next one makes sense.
             patience: The seconds in which a worker answers a recall that is not busy.
-            silent: The names of the workers that are not heard of.
         """
         self.failed_at = began
         self.lease_at = again_at
@@ -436,8 +399,6 @@ class WindowView:
         """Why an answer is refused that nothing could be leased for.
 
         Args:
-            least: What it needs at least.
-            hold: What this worker holds of the window: what is free of it is left, and what has ended is spent.
             retry_after: The seconds after which to ask again where a worker that is silent holds what is missing.
         """
         window = self.window
@@ -451,21 +412,11 @@ class WindowView:
         return BudgetSpentError(self.rule, window.limit, spent, reserved, window.ends_at, least)
 
 
-# ---- holdings ----
-# What a worker holds of which windows, and what it knows of them: an account with the state of the database beside
-# it.
-#
-# No I/O, no clock: every method takes the time, in seconds of any clock that only grows.
+# ---- The account with the state of the database ----
 
 
 class DatabaseClock:
-    """Whether the database answers, and what time it is there, as far as a worker can know.
-
-    Attributes:
-        is_connected: Whether it answered last time.
-        away_since: Since when it has not; None while it does.
-        ahead: By how many seconds its clock is ahead of ours.
-    """
+    """Whether the database answers, and what time it is there, as far as a worker can know."""
 
     def __init__(self, now: float) -> None:
         self.is_connected = False
@@ -485,19 +436,14 @@ class DatabaseClock:
             self.away_since = now
 
     def is_over(self, window: Window, now: float) -> bool:
-        """Whether a window is over; while the database is away nobody can say so, and its lease is used up first."""
+        """Whether a window is over; while the database is away that is unknown, and its lease is used up first."""
         return self.is_connected and window.ends_at is not None and now + self.ahead >= window.ends_at
 
 
 class WindowLeases:
     """What a worker holds, window by window, and which of them need a transaction.
 
-    Args:
-        settings: How the worker keeps its budgets.
-        clock: The time of the database.
-
     Attributes:
-        book: The account.
         views: What is known of each window, by its number.
         current: The number of the current window of each rule, by the rule's id.
         to_open: The rules whose current window has to be found, by their ids.
@@ -517,8 +463,6 @@ class WindowLeases:
         self._settings = settings
         self._idle_seconds = max(settings.idle_seconds, settings.lease_seconds)
         self._clock = clock
-
-    # ---- reserving ----
 
     def windows(self, needs: Sequence[Need], now: float) -> dict[str, int] | None:
         """The current window of each need, by the rule's id; None if one has to be opened first, which is noted."""
@@ -577,8 +521,6 @@ class WindowLeases:
             if is_small and now >= max(view.renew_at, view.scarce_until):
                 self.low.add(window)
 
-    # ---- giving back ----
-
     def returns(self, now: float) -> tuple[dict[int, int], dict[int, int]]:
         """What is given back now, and which recalls that answers; it is taken out of the account."""
         amounts = {}
@@ -610,8 +552,6 @@ class WindowLeases:
 
     def _is_current(self, window: int, view: WindowView) -> bool:
         return self.current.get(view.rule.id) == window
-
-    # ---- what the database says ----
 
     def found(self, leases: Mapping[int, Lease], windows: Mapping[int, Window], now: float) -> None:
         """Takes in all that the worker holds by the database, and the states of some windows."""
@@ -649,7 +589,7 @@ class WindowLeases:
         return not self._clock.is_over(window, now)
 
     def tidy(self, now: float) -> None:
-        """Forgets windows of which nothing is left, and finds what nobody uses."""
+        """Forgets windows of which nothing is left, and finds what is not used."""
         for number, hold in self.book:
             view = self.views.get(number)
             is_current = view is not None and self._is_current(number, view)
@@ -664,21 +604,13 @@ class WindowLeases:
                     del self.current[view.rule.id]
 
 
-# ---- leasing ----
-# What a worker leases next: what answers wait for, what it has used beyond its leases, and what it will soon need.
+# ---- What is leased next ----
 
 
 def lease_asks(
     holdings: WindowLeases, waiting: Iterable[BudgetRequest], workers: int, now: float
 ) -> tuple[LeaseAsk, ...]:
-    """What to ask the database for; the windows of which little is free are looked at once.
-
-    Args:
-        holdings: What the worker holds.
-        waiting: The answers that wait.
-        workers: How many workers are alive.
-        now: The time.
-    """
+    """What to ask the database for; the windows of which little is free are looked at once."""
     parts: dict[int, list[AnswerPart]] = {}
     least: dict[int, int] = {}
     for place, ask in enumerate(waiting):
@@ -686,7 +618,8 @@ def lease_asks(
             parts.setdefault(window, []).append(part)
             if is_missing:
                 least[window] = min(least.get(window, part.least), part.least)
-    low = {window for window in holdings.low - set(least) if _may_renew(holdings.views.get(window), now)}
+    views = {window: view for window in holdings.low - set(least) if (view := holdings.views.get(window)) is not None}
+    low = {window for window, view in views.items() if now >= view.renew_at}
     holdings.low.clear()
     asks = [
         _ask(
@@ -720,22 +653,14 @@ def _askable(holdings: WindowLeases, ask: BudgetRequest, place: int, now: float)
     return found
 
 
-def _may_renew(view: WindowView | None, now: float) -> bool:
-    return view is not None and now >= view.renew_at
-
-
 def _ask(
     hold: WindowLease, view: WindowView, parts: Sequence[AnswerPart], target: int, workers: int, now: float
 ) -> LeaseAsk:
     """What to ask of one window: what is missing, and beside that enough for a few seconds unless it is scarce.
 
     Args:
-        hold: What the worker holds of it.
-        view: What it knows of it.
         parts: What the answers need that wait.
         target: The least that helps one of them; 0 to renew a lease.
-        workers: How many workers are alive.
-        now: The time.
     """
     wanted = sum(part.amount for part in parts)
     missing = max(0, wanted - hold.free + hold.debt, view.wanted - hold.free if target == 0 else 0)

@@ -94,7 +94,7 @@ class Refusal:
     """The request is refused.
 
     Attributes:
-        message: What the client is told, up to 1,000 characters.
+        message: The message for the client, up to 1,000 characters.
     """
 
     message: str
@@ -128,7 +128,7 @@ class PolicyAnswer:
         provider: The provider that answered.
         input_tokens: The tokens of the request.
         output_tokens: The tokens of the answer.
-        nanodollars: What it cost, in 10^-9 US dollars; None if nobody knows.
+        nanodollars: What it cost, in 10^-9 US dollars; None if it is unknown.
         is_estimated: Whether the tokens are an estimate.
         status: The HTTP status of the reply.
         outcome: How it ended, such as `completed` or `cancelled`.

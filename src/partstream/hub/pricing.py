@@ -1,7 +1,7 @@
 """What a model costs: its price, what an answer costs at most, and what it cost; in whole nanodollars, rounded up.
 
 The price of the hub's own route counts first, then the upstream's own bill where it reports one, then the price that
-the provider lists. An answer that was cut was paid for as far as it came, which nobody reports: it is charged by an
+the provider lists. An answer that was cut was paid for as far as it came, which no report says: it is charged by an
 estimate of what was sent and seen, and marked as one.
 
 Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
@@ -154,7 +154,7 @@ class Taken(NamedTuple):
 
     Attributes:
         nanodollars: What it cost; None if the price is not known.
-        is_estimated: Whether nobody reported the tokens.
+        is_estimated: Whether the tokens were not reported.
     """
 
     usage: Usage
@@ -190,7 +190,7 @@ def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Tak
 
 def _reported(ended: EndedAnswer) -> Usage | None:
     """The tokens as the provider, or the upstreams that it asked, reported them; of both, the larger number. A report
-    with a number that no answer has is none, so that nobody is charged by it, or charged nothing."""
+    with a number that no answer has is none, so that no answer is charged by it, or charged nothing."""
     observation = ended.observation
     told = [ended.usage, _sum(ended.kept)]
     if not observation.is_usage_counted:
@@ -418,17 +418,9 @@ def _length(text: str | bytes) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _of_text(_counter: MessageCounter, part: TextPart) -> int:
-    return _length(part.value)
-
-
 def _of_thinking(_counter: MessageCounter, part: ThinkingPart) -> int:
     text: Any = part.value
     return sum(map(_length, [text] if isinstance(text, str) else text)) + len(dumps(part.metadata or {}))
-
-
-def _of_call(_counter: MessageCounter, part: ToolCallPart) -> int:
-    return _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input))
 
 
 def _of_result(counter: MessageCounter, part: ToolResultPart) -> int:
@@ -444,9 +436,9 @@ def _of_data(counter: MessageCounter, part: DataPart) -> int:
 
 
 _BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
-    TextPart: _of_text,
+    TextPart: lambda _, part: _length(part.value),
     ThinkingPart: _of_thinking,
-    ToolCallPart: _of_call,
+    ToolCallPart: lambda _, part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
     ToolResultPart: _of_result,
     DataPart: _of_data,
 }

@@ -91,7 +91,7 @@ def deployment(
     Args:
         providers: By name: `path/to/file.py:attribute` or `module:attribute`, or a :func:`provider_deployment`.
         builder: The function that makes the ASGI application of them, as `module:function`; called in each replica.
-        arguments: Its further arguments, which are pickled: whoever may ask Ray can read them, so no keys.
+        arguments: Its further arguments, which are pickled: who may ask Ray can read them, so no keys.
         options: Options of `serve.deployment`.
     """
     of_host: dict[str, Any] = {"name": "partstream", "ray_actor_options": {"num_cpus": 0.5}}

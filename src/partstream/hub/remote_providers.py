@@ -1,7 +1,7 @@
 """A provider on another machine as an ordinary provider: what passes between the two are values that can be pickled.
 
-Knows no engine: :class:`RemoteProviderHost` stands where the provider runs, :class:`RemoteProvider` where it is asked,
-and whatever carries calls stands between them.
+Knows no engine: :class:`RemoteProviderHost` runs where the provider is, :class:`RemoteProvider` where it is asked, and
+whatever carries calls is between them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
 
 _MOST_WAITING: Final = 64
-"""So many parts wait for whoever asks before the provider waits too."""
+"""So many parts wait for the reader before the provider waits too."""
 _STOP_SECONDS: Final = 5.0
 """How long a cancelled provider may take to stop by itself."""
 _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
@@ -42,9 +42,6 @@ _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
 
 def loaded_provider(source: str) -> LanguageModelChatProvider:
     """The provider of a file or a module.
-
-    Args:
-        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
 
     Raises:
         ProviderNotFoundError: There is none.
@@ -89,9 +86,6 @@ async def close_providers(providers: Iterable[LanguageModelChatProvider]) -> Non
 class RemoteProviderHost:
     """Runs one provider for others, where its resources are.
 
-    Attributes:
-        provider: The provider.
-
     Args:
         source: As of :func:`loaded_provider`.
     """
@@ -112,7 +106,7 @@ class RemoteProviderHost:
     ) -> AsyncIterator[list[Reported]]:
         """Yields what the provider reports, as much at a time as there is, and at the end the error if there was one.
 
-        Whoever stops reading cancels the provider.
+        A reader that stops cancels the provider.
         """
         reported, cancelling = _Reported(), CancellationTokenSource()
         running = asyncio.create_task(_error_of(self.provider, (model, messages, options, reported, cancelling.token)))
@@ -135,7 +129,8 @@ class RemoteProviderHost:
 
 
 class _Reported:
-    """What a provider has reported and nobody has taken yet: a progress that lets the provider wait for the reader."""
+    """What a provider has reported and the reader has not taken yet: a progress that lets the provider wait for the
+    reader."""
 
     def __init__(self) -> None:
         self._waiting: list[Reported] = []
@@ -201,7 +196,7 @@ class Calls(Protocol):
 
 
 class RemoteProvider(LanguageModelChatProvider):
-    """Asks a provider that runs behind a :class:`RemoteProviderHost`.
+    """Asks a provider that runs in a :class:`RemoteProviderHost`.
 
     Args:
         name: What it is called in errors.

@@ -1,4 +1,9 @@
-"""What is reserved for one answer in each of its budgets, until it ends."""
+"""What is reserved for one answer in each of its budgets, until it ends; and the answers that wait for that.
+
+An answer first asks for all that it may take. Where that is missing, other workers are asked to give back what they
+hold and do not use. Only when they have done so, or after the longest wait, is the answer content with less, and only
+when less is missing too is it refused. Waiting has no I/O and no clock.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.hub.store.values import AnswerContent, LedgerRow
 
 
-# ---- reservation ----
+# ---- Reservations ----
 
 LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
@@ -30,7 +35,7 @@ class ReservationOwner(Protocol):
     """Who keeps the account and the journal of reservations: a worker, which makes them and so imports this module."""
 
     def top_up(self, rule: BudgetRule, window: int, amount: int) -> int | None:
-        """Reserves more, in a window or in the one behind it; the number of the window, or None if it is not free."""
+        """Reserves more, in a window or in the one after it; the number of the window, or None if it is not free."""
         ...
 
     def changed(self, reservation: Reservation) -> bool:
@@ -57,15 +62,8 @@ class Reservation:
 
     Args:
         owner: Who keeps account and journal.
-        answer: The row that is entered if the worker dies before the answer has ended.
-        needs: What it asked for.
         windows: The number of the window of each rule, by the rule's id.
         amounts: What is reserved, by the number of the window.
-
-    Attributes:
-        answer: The same.
-        amounts: The same, as it is now.
-        has_ended: Whether it was settled or dropped.
     """
 
     def __init__(
@@ -180,27 +178,16 @@ def _charges(amounts: Mapping[int, int]) -> tuple[Charge, ...]:
     return tuple(Charge(window, amount) for window, amount in sorted(amounts.items()) if amount)
 
 
-# ---- waiting ----
-# The answers of a worker that wait for their reservations, and what is decided about each; no I/O, no clock.
-#
-# An answer first asks for all that it may take. Where that is missing, others are asked to give back what they hold
-# and do not use. Only when they have done so, or after the longest wait, is it content with less, and only when less
-# is missing too is it refused.
+# ---- Waiting ----
 
 RECALL_SECONDS: Final = SCARCE_SECONDS / 2
-"""The seconds between two recalls of a window by whomever, as long as answers wait."""
+"""The seconds between two recalls of a window by any worker, as long as answers wait."""
 _AWAY: Final = "the hub's database does not answer"
 _STOPPING: Final = "the server is being stopped"
 
 
 class WaitingAnswers:
-    """The answers that wait, in the order in which they came; those that need the same budgets are looked at together.
-
-    Args:
-        holdings: What the worker holds.
-        settings: How it keeps its budgets.
-        clock: Whether the database answers.
-    """
+    """The answers that wait, in the order in which they came; those of the same budgets are looked at together."""
 
     def __init__(self, holdings: WindowLeases, settings: WorkerSettings, clock: DatabaseClock) -> None:
         self._holdings = holdings
@@ -226,7 +213,7 @@ class WaitingAnswers:
         queue.smallest = [min(pair) for pair in zip(queue.smallest or targets, targets, strict=True)]
 
     def remove(self, ask: BudgetRequest) -> None:
-        """Forgets an answer that nobody wants any more."""
+        """Forgets an answer that is wanted no more."""
         key = tuple(rule for rule, _ in ask.rules)
         queue = self._queues.get(key)
         if queue is not None and ask in queue.asks:
@@ -387,7 +374,6 @@ class _Queue:
     """The answers that need the same budgets.
 
     Attributes:
-        asks: The answers, in the order in which they came.
         smallest: By budget, the least that would help one of them.
         seen: How everything was when each of them was last looked at.
     """
@@ -412,8 +398,6 @@ class _State:
     """How a window is while answers are decided about.
 
     Attributes:
-        view: What is known of it.
-        free: What is free here.
         unspent: What of its limit is not spent.
         is_fresh: Whether that was seen a moment ago.
     """

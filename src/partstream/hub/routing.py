@@ -608,7 +608,7 @@ class RoutedProvider(LanguageModelChatProvider):
     """Offers the routed models of a hub, each of which several upstreams answer.
 
     Args:
-        providers: The worker's own providers by name; whoever made them closes them.
+        providers: The worker's own providers by name; their maker closes them.
         routes: The routed models by name; those without upstreams and fallbacks are not offered here.
         rules: When an upstream is left alone.
         may_use: Whether a caller may use a model, for the models that answer in place of another.

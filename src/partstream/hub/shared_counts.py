@@ -35,7 +35,7 @@ from partstream.tokens.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.hub.store.store import HubStore
     from partstream.hub.store.values import LearnedBatch
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from partstream.tokens.records import Fact
 
 
-# ---- learned facts ----
-# Facts of a token ledger as rows of the hub's database, and back.
+# ---- Facts as rows ----
 
 FactKey: TypeAlias = tuple[str | bytes | int, ...]
 """What a fact is about: a later fact with the same key takes its place."""
@@ -54,10 +53,8 @@ class _Form(NamedTuple):
     """How facts of a kind are written.
 
     Attributes:
-        kind: The name of the kind.
         identity: What a fact is about, beside its owner: a later one about the same takes its place.
         owner: Whose it is.
-        values: The rest of it, in JSON's types.
         read: A fact of its owner and those values.
     """
 
@@ -156,7 +153,6 @@ def key_of(fact: Fact, place: int) -> FactKey:
     """What a fact is about; of a sample, its place among all samples of this worker.
 
     Args:
-        fact: The fact.
         place: Different for each fact; greater for a later one.
     """
     form = _FORMS[type(fact)]
@@ -164,13 +160,7 @@ def key_of(fact: Fact, place: int) -> FactKey:
 
 
 def row_of(fact: Fact, key: FactKey, worker: str) -> LearnedRow:
-    """A fact as a row.
-
-    Args:
-        fact: The fact.
-        key: What it is about.
-        worker: Who has learned it: two samples are never the same.
-    """
+    """A fact as a row."""
     form = _FORMS[type(fact)]
     if form.kind == SERIES:
         text = f"{key[-1]!s:0>12}-{worker}"
@@ -187,7 +177,7 @@ def fact_of(row: LearnedRow) -> Fact | None:
         return None
 
 
-# ---- shared counts ----
+# ---- The exchange ----
 
 _logger = logging.getLogger("partstream.hub")
 
@@ -208,8 +198,6 @@ class SharedCounts:
     """Keeps a ledger and those of the other workers alike, from :meth:`start` to :meth:`stop`.
 
     Args:
-        ledger: The ledger of this worker's providers.
-        use_store: Runs something on the database in a thread.
         seconds: The time between two exchanges; None for three seconds.
     """
 
@@ -264,18 +252,15 @@ class SharedCounts:
         try:
             batch, facts, series = await self._use_store(in_thread)
         except BaseException:
-            self._put_back(told)
+            # What could not be told waits before what is newer.
+            newer, self._waiting = self._waiting, OrderedDict(told)
+            self._waiting.update(newer)
+            while len(self._waiting) > _MOST_WAITING:
+                self._waiting.popitem(last=False)
             raise
         await self._take(facts, series)
         self._since = batch.batch
         return batch.has_more or bool(self._waiting)
-
-    def _put_back(self, told: Iterable[tuple[FactKey, Fact]]) -> None:
-        """What could not be told waits before what is newer."""
-        newer, self._waiting = self._waiting, OrderedDict(told)
-        self._waiting.update(newer)
-        while len(self._waiting) > _MOST_WAITING:
-            self._waiting.popitem(last=False)
 
     async def _take(self, facts: list[Fact], series: dict[str, list[Fact]]) -> None:
         for start in range(0, len(facts), _TAKEN_AT_ONCE):

@@ -54,8 +54,8 @@ class Sums(NamedTuple):
         input_tokens: The tokens of the requests, cached ones too.
         cached_tokens: Those of them that came from a prompt cache.
         estimated: The answers whose tokens and cost are estimates.
-        unpriced: The answers whose cost nobody knows: it is not in the sum.
-        uncounted: The answers whose tokens nobody knows: they are not in the sums.
+        unpriced: The answers whose cost is unknown: it is not in the sum.
+        uncounted: The answers whose tokens are unknown: they are not in the sums.
         failed: The answers that did not come to their own end: failed, cut or cancelled.
     """
 
@@ -165,7 +165,7 @@ def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
 def _midnight(day: date, zone: tzinfo | None) -> int:
     """The first instant of a day; where the clock jumps over midnight, that of the jump."""
     begins = datetime.combine(day, time.min, tzinfo=zone)
-    # A time that does not exist, taken there and back, comes out behind the jump (PEP 495).
+    # A time that does not exist, taken there and back, comes out after the jump (PEP 495).
     return int(begins.astimezone(UTC).timestamp())
 
 
@@ -348,7 +348,7 @@ class BudgetState:
         owner: Whose it is: a kind, and below it a name.
         name: The name of the team or person; of a key, that of its person.
         label: The label of the key; empty for a team or person.
-        team: The team that it stands in: its own, or that of the person.
+        team: The team that it belongs to: its own, or that of the person.
         reserved: What workers hold for answers that run or come next.
         overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
         ends_at: When it begins anew, in seconds since 1970; None for never.
@@ -425,7 +425,7 @@ class Reader:
     """Who reads the page.
 
     Attributes:
-        name: The person; empty for whoever has the database itself.
+        name: The person; empty for the reader who has the database itself.
     """
 
     name: str

@@ -202,7 +202,7 @@ class BudgetManager:
         return self._holdings.reserve(windows, {need.rule.id: need.amount for need in needs}, now)
 
     def ask(self, needs: Sequence[Need], now: float, decided: Callable[[Outcome], None]) -> BudgetRequest:
-        """Begins an answer: `decided` is told once what has become of it, now or later.
+        """Begins an answer: `decided` gets the outcome once, now or later.
 
         Args:
             decided: Is called with the reservation, or with the error; must not fail.
@@ -300,7 +300,7 @@ class BudgetManager:
     def failed(self, retry_after: float, now: float) -> None:
         """Takes in that the database was not reached. The next thing that it is asked is a heartbeat.
 
-        Nobody knows what has become of the operation. So nothing is taken for held that it may have given back, until
+        It is unknown what has become of the operation. So nothing is taken for held that it may have given back, until
         the heartbeat says what is.
         """
         self._clock.failed(now)

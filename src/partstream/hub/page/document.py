@@ -513,9 +513,7 @@ def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str
 
 def _whose(view: HubView) -> str:
     if view.reader.is_admin:
-        people = "1 person" if view.people == 1 else f"{view.people:,} people"
-        teams = "1 team" if view.teams == 1 else f"{view.teams:,} teams"
-        return f"All of {people} in {teams}."
+        return f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
     return "Your budgets and your answers" + (f", in team {view.reader.team}." if view.reader.team else ".")
 
 
@@ -523,17 +521,14 @@ def _controls(days: int) -> str:
     """The buttons of the page: the script listens to them by their `data-` attributes."""
     names = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}
     periods = "".join(
-        f'<button type="button" data-days="{one}"{_pressed(is_it=one == days)}>{names[one]}</button>' for one in PERIODS
+        f'<button type="button" data-days="{one}" aria-pressed="{str(one == days).lower()}">{names[one]}</button>'
+        for one in PERIODS
     )
     return (
         f'<div class="controls"><div role="group" aria-label="Period">{periods}</div>'
         '<button type="button" data-action="refresh">Refresh</button>'
         '<button type="button" data-action="leave">Forget my key</button></div>'
     )
-
-
-def _pressed(*, is_it: bool) -> str:
-    return f' aria-pressed="{"true" if is_it else "false"}"'
 
 
 def _sections(view: HubView) -> Iterator[tuple[str, str]]:

@@ -1,12 +1,17 @@
-"""Serves the page of the hub: two frames without any data, and the content for whoever has a key.
+"""Serves the page of the hub: two frames without any data, and the content for a reader with a key.
 
     GET  /hub           the frame of the page
     GET  /hub/join      the page that a link to join opens
     GET  /hub/v1/page   the content, with the key in a header: `?days=30&zone=Europe/Berlin`
 
-A frame holds nothing of the hub, so it needs no key. There is no cookie and no CORS: a page of somebody else cannot
+A frame holds nothing of the hub, so it needs no key. There is no cookie and no CORS: a page of another site cannot
 send the key, because it does not have it, and cannot read an answer. The database is read in a thread of its own over a
 connection of its own, so that no page makes a worker wait that leases or settles.
+
+The page that a link to join opens is the same for every person, and holds neither a code nor a name: its script takes
+the code, which follows `#` in its URL, and gives the hub nothing until the person wants it. A link that opens the page
+of the hub holds such a code too, for which the page gets a key of its own: it shows the page and asks no model, is
+accepted for hours, and is one of the person's keys (`partstream hub key list` shows it, `revoke` ends it).
 """
 
 from __future__ import annotations
@@ -42,21 +47,13 @@ if TYPE_CHECKING:
     from partstream.server.state import OwnerHandler, OwnerRequest
 
 
-# ---- join ----
-# The page that a link to join opens: one button for VS Code, and the commands for everybody else.
-#
-# It is the same for everybody, and holds neither a code nor a name: its script takes the code from behind the `#` of
-# its URL. Nothing is given to the hub until the person wants it.
+# ---- The page to join ----
 
 _PACKAGE: Final = "partstream.hub.page"
 
 
 def join_html(policy: ContentPolicy) -> str:
-    """The page.
-
-    Args:
-        policy: How the page names what it allows; it must let the script connect to its own server.
-    """
+    """The page to join; the policy must let its script connect to its own server."""
     styles = "".join(
         resource(package, name) for package, name in (("partstream.server.pages", "theme.css"), (_PACKAGE, "hub.css"))
     )
@@ -111,7 +108,7 @@ answers takes <code>{_HUB}/v1</code> as its base URL and the key as its API key.
 <p class="unseen" id="said" role="status"></p>"""
 
 
-# ---- routes ----
+# ---- Routes ----
 
 Result = TypeVar("Result")
 
@@ -131,9 +128,9 @@ _HEADERS: Final = (
     ("x-frame-options", "DENY"),
 )
 _FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
-"""The rest of the policy of a page stands in the page itself."""
+"""The rest of the policy of a page is in the page itself."""
 _NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
-"""For the content: whoever opens it by itself sees a document in which nothing runs."""
+"""For the content: a reader who opens it by itself sees a document in which nothing runs."""
 
 _RETRY_SECONDS: Final = 2.0
 _MOST_KEPT: Final = 32
@@ -148,7 +145,7 @@ class HubPage:
         open_store: Opens a connection to the database, for this page alone.
         most_waiting: The most pages that are read or wait to be read, one after the other.
         slow_seconds: What took longer to read is kept for a while,
-        rest: for as many times as long: however many look at the page, most of the time nobody reads.
+        rest: for as many times as long: however many look at the page, most of the time the database is left alone.
     """
 
     def __init__(
@@ -212,21 +209,16 @@ class HubPage:
             self._store = self._open_store()
         known = self._directory
         directory = self._store.directory(None if known is None else known.version) or known
-        assert directory is not None  # noqa: S101 - whoever knows no version is given one
+        assert directory is not None  # noqa: S101 - who knows no version is given one
         self._directory = directory
         reader = reader_of(directory, person)
         if reader is None:
             return None
-        return self._kept_content(reader, days, zone) or self._read_content(self._store, directory, reader, days, zone)
-
-    def _kept_content(self, reader: Reader, days: int, zone: ZoneInfo) -> str | None:
-        """What was read not long ago for the same reader, where reading takes long."""
-        until, html = self._kept.get((reader, days, zone.key), (0.0, None))
-        return html if time.monotonic() < until else None
-
-    def _read_content(self, store: HubStore, directory: Directory, reader: Reader, days: int, zone: ZoneInfo) -> str:
+        until, html = self._kept.get((reader, days, zone.key), (0.0, ""))
         begins = time.monotonic()
-        html = content_html(overview(store, directory, reader, days, zone, zone.key), zone, is_live=True)
+        if begins < until:
+            return html
+        html = content_html(overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
         ends = time.monotonic()
         if ends - begins >= self._slow_seconds:
             while len(self._kept) >= _MOST_KEPT:
@@ -277,11 +269,7 @@ def _overloaded(why: str, retry_after: float) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, f"{why}; ask again", retry_after=retry_after))
 
 
-# ---- links ----
-# Links that open the page of the hub, each once: a code behind the `#`, for which the page gets a key of its own.
-#
-# That key shows the page and asks no model, and is accepted for hours. It is one of the person's keys: `partstream
-# hub key list` shows it, `revoke` ends it.
+# ---- Links ----
 
 LINK_SECONDS: Final = 10 * 60.0
 """How long a link is good."""
@@ -294,8 +282,6 @@ def one_time_link(hub: Administration, person: str, address: str) -> str:
     """Makes a link.
 
     Args:
-        hub: The hub.
-        person: Whose page it opens.
         address: The address of the hub, without a slash at its end.
 
     Raises:

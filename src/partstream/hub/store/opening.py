@@ -223,6 +223,9 @@ _NO_PATH: Final = re.compile(
 """How an address of Postgres begins that is not written as a URL. It may hold a password, which no path may."""
 
 
+_EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
 def database_address(environment: Mapping[str, str]) -> str | Path:
     """The address of the database, for :func:`~partstream.hub.store.opening.opened_store`.
 
@@ -260,9 +263,6 @@ def tables_version(store: HubStore, address: str | Path) -> int:
     except HubStoreUnusableError:
         return 0
     return int(version)
-
-
-_EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
 def shown_address(address: str | Path) -> str:

@@ -129,7 +129,7 @@ class PostgresEngine:
                 except psycopg.Error as error:
                     was_lost = connection.closed
                     explained = self._explained(error, access)
-                    # A connection that had gone while nobody used it: a transaction without COMMIT was not carried out.
+                    # The connection had gone while it was unused: a transaction without COMMIT was not carried out.
                     if is_last or is_new or progress.is_committing or not was_lost:
                         raise explained from None
                     self._rests_until = 0.0

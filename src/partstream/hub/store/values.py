@@ -199,7 +199,7 @@ class LedgerRow:
         cached_tokens: The part of the input that the upstream had in its cache.
         cache_write_tokens: The part of the input that it wrote there.
         reasoning_tokens: The part of the output that was thinking.
-        nanodollars: What it cost; None if nobody knows.
+        nanodollars: What it cost; None if it is unknown.
         is_estimated: Whether tokens and cost are our estimate, as of an answer that was cut.
         outcome: How it ended, such as `completed`, `cancelled` or `lost`.
         charges: What it is charged in each window.
@@ -265,7 +265,7 @@ class DirectoryRecord:
     """Who changed what in the directory.
 
     Attributes:
-        by: Who did it: the name of an admin, or how the command line calls whoever ran it.
+        by: Who did it: the name of an admin, or how the command line calls its user.
         action: What was done, such as `put person ana`.
         before: What was there, as JSON without digests; None if nothing was.
         after: What is there now; None if nothing is.
@@ -358,7 +358,7 @@ class DirectoryConflictError(StoreError, CallerError):
 
 
 class DirectoryChangedError(StoreError):
-    """Somebody else has changed the directory since it was read; nothing was changed."""
+    """Another has changed the directory since it was read; nothing was changed."""
 
     def __init__(self, expected: int, version: int) -> None:
         super().__init__(f"the hub has been changed meanwhile: got version {version}, expected {expected}; look again")
