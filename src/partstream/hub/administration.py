@@ -245,7 +245,7 @@ def _keys(directory: Directory, time: float) -> Iterator[Finding]:
 
 
 def _models(directory: Directory) -> Iterator[Finding]:
-    """Models without a price of the hub that somebody with a budget of money may use.
+    """Models without a price of the hub that a person with a budget of money may use.
 
     The provider may list a price, which only a worker knows; a model that is routed is asked for here.
     """

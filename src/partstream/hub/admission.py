@@ -62,333 +62,6 @@ if TYPE_CHECKING:
     from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
 
 
-# ---- What is kept of an answer ----
-
-
-def _level(asking: DirectoryCaller) -> AuditLevel:
-    team = asking.directory.team_of(asking.person)
-    return AuditLevel.METADATA if team is None else team.policy.audit
-
-
-def content_of(row: LedgerRow, ended: EndedAnswer) -> AnswerContent:
-    """A request and its answer as JSON; of a long answer the beginning."""
-    request = _messages(ended.asked.messages)
-    return AnswerContent(row.answer_id, row.time, row.person, request, _messages([ended.answer()]))
-
-
-def _messages(messages: Iterable[ChatMessage]) -> str:
-    said: list[dict[str, Any]] = [
-        {"role": one.role.name.lower(), "content": [part_json(part) for part in one.content]} for one in messages
-    ]
-    return bytes(dumps(said)).decode(errors="replace")
-
-
-def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> LedgerRow:
-    """The row of an answer as it begins: who asks for what."""
-    is_audited = _level(asking) is not AuditLevel.NONE
-    client = request.client
-    return LedgerRow(
-        answer_id=request.request_id,
-        time=time,
-        key_id=asking.key.id,
-        person=asking.person.name,
-        team=asking.person.team,
-        model=request.model.id,
-        provider=request.model.provider_name,
-        upstream_model=request.model.information.id,
-        client=client.name if is_audited else "",
-        session=client.session if is_audited else None,
-        wire=request.wire,
-    )
-
-
-def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
-    """The row of an answer that is over."""
-    observation, usage = ended.observation, taken.usage
-    outcome = "" if observation.outcome is None else observation.outcome.value
-    return replace(
-        begun,
-        provider=observation.provider or begun.provider,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
-        nanodollars=taken.nanodollars,
-        is_estimated=taken.is_estimated,
-        status=observation.status,
-        outcome="cancelled" if observation.is_cancelled else outcome,
-        error=observation.error,
-        seconds=observation.duration,
-        first_part_after=observation.first_part_after,
-    )
-
-
-# ---- Permits ----
-
-
-@dataclass(frozen=True, slots=True)
-class HubPermit:
-    """The leave for one answer.
-
-    Attributes:
-        reservation: What is reserved of its budgets, with the row that it begins with.
-        family: The family of the model, for estimates.
-        price: What is charged for the model; None if it is unknown.
-        reported: Looks at each part; None where the answer cannot take more than is reserved.
-        is_content_kept: Whether the policy of the team has the request and the answer kept.
-        on_end: Takes the row of the answer, after the charge.
-    """
-
-    reservation: Reservation
-    rules: tuple[BudgetRule, ...]
-    rate: RatePass
-    family: str
-    price: ChargedPrice | None
-    reported: Reported | None
-    is_content_kept: bool
-    on_end: Callable[[LedgerRow], object]
-
-    def settle(self, ended: EndedAnswer) -> None:
-        """Charges the answer, in every case."""
-        if not ended.was_asked:
-            self.rate.end(0)
-            self.reservation.drop()
-            return
-        taken = taken_by(ended, self.family, self.price)
-        self.rate.end(taken.tokens)
-        row = ended_row(self.reservation.answer, ended, taken)
-        content = content_of(row, ended) if self.is_content_kept else None
-        self.reservation.settle({rule.id: _charge(rule, taken) for rule in self.rules}, row, content)
-        self.on_end(row)
-
-
-@dataclass(frozen=True, slots=True)
-class CountPermit:
-    """The leave to count the tokens of a request, which takes nothing of any budget."""
-
-    rate: RatePass
-    reported = None
-
-    def settle(self, _ended: EndedAnswer) -> None:
-        """Makes room for others."""
-        self.rate.end(0)
-
-
-def _charge(rule: BudgetRule, taken: Taken) -> int:
-    return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
-
-
-# ---- Refusals ----
-
-_MOST_ADMINS: Final = 3
-_EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
-
-
-def not_admitted(error: BudgetError, contact: str) -> RequestFailedError:
-    """The error for an answer that its budgets do not admit."""
-    if isinstance(error, BudgetsUnreachableError):
-        failure = ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=error.retry_after)
-        return RequestFailedError(failure)
-    return RequestFailedError(_spent(error, contact))  # type: ignore[arg-type] # there are two kinds
-
-
-def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
-    rule, unit = error.rule, error.rule.unit
-    reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
-    left = max(0, error.limit - error.spent - error.reserved)
-    resets = "it never resets"
-    if error.resets_at is not None:
-        at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
-        resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
-    said = (
-        f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
-        f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
-        f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
-    )
-    document = _document(rule, error.limit, error.spent, error.reserved, error.resets_at)
-    return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
-
-
-def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
-    """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
-    and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
-
-    What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
-    """
-    return _document(rule, window.limit, window.spent, window.leased, window.ends_at)
-
-
-def _document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
-    remaining = max(0, limit - spent)
-    reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()
-    return {
-        "owner": str(rule.owner),
-        "unit": rule.unit.value,
-        "period": rule.period.value,
-        "limit": limit,
-        "spent": spent,
-        "reserved": reserved,
-        "remaining": remaining,
-        "resets_at": reset,
-        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)}{_EACH[rule.period]} left",
-    }
-
-
-def too_fast(error: TooFast, contact: str) -> RequestFailedError:
-    """The error for a client that asks too often, or for too much at the same time."""
-    said = f"the limit of {error.owner} is {error.limit}; for more, ask {contact}"
-    return RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=error.retry_after))
-
-
-def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFailedError:
-    """The error for a model without a price, where a budget counts money."""
-    verb = "set" if model in directory.routes else "add"
-    said = (
-        f"nobody knows the price of {model}, which the budget of {rule.owner} has to cover; an admin says what a "
-        f"million tokens of input and of output cost in US dollars: partstream hub {verb} model {model} --price 0.25/2"
-    )
-    return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, "model", "model_without_price"))
-
-
-# ---- Rates ----
-
-_MINUTE: Final = 60.0
-_BUSY_SECONDS: Final = 1.0
-"""After how many seconds it makes sense to ask again while too many answers run."""
-_NEVER_SECONDS: Final = 60.0
-"""After how many seconds it makes sense to ask again where the limit is 0."""
-
-
-class TooFast(NamedTuple):
-    """Why a request has to wait.
-
-    Attributes:
-        limit: The limit of the whole hub, in words, such as `60 requests a minute`.
-    """
-
-    owner: Owner
-    limit: str
-    retry_after: float
-
-
-@dataclass(slots=True)
-class _Bucket:
-    """What may still be used of a rate; it fills up by itself, and may be overdrawn by one request."""
-
-    level: float
-    filled_at: float
-
-    def fill(self, share: float, now: float) -> None:
-        self.level = min(share, self.level + share * (now - self.filled_at) / _MINUTE)
-        self.filled_at = now
-
-    def wait(self, share: float, needed: float) -> float:
-        """The seconds until as much is there."""
-        return 0.0 if self.level >= needed else _MINUTE * (needed - self.level) / share if share else _NEVER_SECONDS
-
-
-@dataclass(slots=True, eq=False)
-class _Pace:
-    """How fast one owner has asked at this worker."""
-
-    requests: _Bucket | None = None
-    tokens: _Bucket | None = None
-    answers: int = 0
-
-
-class RatePass:
-    """The leave of one answer to run; ended once."""
-
-    __slots__ = ("_end",)
-
-    def __init__(self, end: Callable[[int], None]) -> None:
-        self._end: Callable[[int], None] | None = end
-
-    def end(self, tokens: int) -> None:
-        """The answer is over and took these tokens; later calls do nothing."""
-        end, self._end = self._end, None
-        if end is not None:
-            end(tokens)
-
-
-class RateGate:
-    """What the owners of one hub have used of their rates at one worker."""
-
-    def __init__(self) -> None:
-        self._paces: dict[Owner, _Pace] = {}
-
-    def enter(
-        self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
-    ) -> RatePass | TooFast:
-        """Lets a request in if all its owners may ask now.
-
-        Args:
-            tokens: What the request takes at least; corrected in the end.
-        """
-        limited = [
-            (owner, one, self._pace(owner, one, workers, now))
-            for owner, one in limits
-            if ((one.requests_per_minute, one.tokens_per_minute, one.concurrent_answers) != (None, None, None))
-        ]
-        for owner, one, pace in limited:
-            if (refused := _refusal(owner, one, pace, workers)) is not None:
-                return refused
-        paces = [pace for _, _, pace in limited]
-        for pace in paces:
-            _take(pace.requests, 1)
-            _take(pace.tokens, tokens)
-            pace.answers += 1
-
-        def end(taken: int) -> None:
-            for pace in paces:
-                _take(pace.tokens, taken - tokens)
-                pace.answers -= 1
-
-        return RatePass(end)
-
-    def keep(self, owners: frozenset[Owner]) -> None:
-        """Forgets all other owners, whose limits are gone."""
-        self._paces = {owner: pace for owner, pace in self._paces.items() if owner in owners or pace.answers}
-
-    def _pace(self, owner: Owner, limits: RateLimits, workers: int, now: float) -> _Pace:
-        pace = self._paces.setdefault(owner, _Pace())
-        pace.requests = _filled(pace.requests, limits.requests_per_minute, workers, now)
-        pace.tokens = _filled(pace.tokens, limits.tokens_per_minute, workers, now)
-        return pace
-
-
-def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float) -> _Bucket | None:
-    if limit is None:
-        return None
-    share = limit / workers
-    if bucket is None:
-        return _Bucket(share, now)
-    bucket.fill(share, now)
-    return bucket
-
-
-def _refusal(owner: Owner, limits: RateLimits, pace: _Pace, workers: int) -> TooFast | None:
-    requests, tokens, answers = limits.requests_per_minute, limits.tokens_per_minute, limits.concurrent_answers
-    if answers is not None and pace.answers >= math.ceil(answers / workers):
-        return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
-    if requests is not None and pace.requests is not None:
-        # With more workers than requests a minute, a share is less than one request: it is saved up.
-        wait = pace.requests.wait(requests / workers, min(1.0, requests / workers) or 1.0)
-        if wait:
-            return TooFast(owner, f"{requests:,} requests a minute", wait)
-    if tokens is not None and pace.tokens is not None:
-        wait = pace.tokens.wait(tokens / workers, min(1.0, tokens / workers) or 1.0)
-        if wait:
-            return TooFast(owner, f"{tokens:,} tokens a minute", wait)
-    return None
-
-
-def _take(bucket: _Bucket | None, amount: float) -> None:
-    if bucket is not None:
-        bucket.level -= amount
-
-
 # ---- Admission ----
 
 _TRUSTED_FACTOR: Final = 2
@@ -557,3 +230,330 @@ def _within(
     counter = MessageCounter(request.model.information.family)
     trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
     return asked, AnswerMeter(output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted).reported
+
+
+# ---- Rates ----
+
+_MINUTE: Final = 60.0
+_BUSY_SECONDS: Final = 1.0
+"""After how many seconds it makes sense to ask again while too many answers run."""
+_NEVER_SECONDS: Final = 60.0
+"""After how many seconds it makes sense to ask again where the limit is 0."""
+
+
+class TooFast(NamedTuple):
+    """Why a request has to wait.
+
+    Attributes:
+        limit: The limit of the whole hub, in words, such as `60 requests a minute`.
+    """
+
+    owner: Owner
+    limit: str
+    retry_after: float
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """What may still be used of a rate; it fills up by itself, and may be overdrawn by one request."""
+
+    level: float
+    filled_at: float
+
+    def fill(self, share: float, now: float) -> None:
+        self.level = min(share, self.level + share * (now - self.filled_at) / _MINUTE)
+        self.filled_at = now
+
+    def wait(self, share: float, needed: float) -> float:
+        """The seconds until as much is there."""
+        return 0.0 if self.level >= needed else _MINUTE * (needed - self.level) / share if share else _NEVER_SECONDS
+
+
+@dataclass(slots=True, eq=False)
+class _Pace:
+    """How fast one owner has asked at this worker."""
+
+    requests: _Bucket | None = None
+    tokens: _Bucket | None = None
+    answers: int = 0
+
+
+class RatePass:
+    """The leave of one answer to run; ended once."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, end: Callable[[int], None]) -> None:
+        self._end: Callable[[int], None] | None = end
+
+    def end(self, tokens: int) -> None:
+        """The answer is over and took these tokens; later calls do nothing."""
+        end, self._end = self._end, None
+        if end is not None:
+            end(tokens)
+
+
+class RateGate:
+    """What the owners of one hub have used of their rates at one worker."""
+
+    def __init__(self) -> None:
+        self._paces: dict[Owner, _Pace] = {}
+
+    def enter(
+        self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
+    ) -> RatePass | TooFast:
+        """Lets a request in if all its owners may ask now.
+
+        Args:
+            tokens: What the request takes at least; corrected in the end.
+        """
+        limited = [
+            (owner, one, self._pace(owner, one, workers, now))
+            for owner, one in limits
+            if ((one.requests_per_minute, one.tokens_per_minute, one.concurrent_answers) != (None, None, None))
+        ]
+        for owner, one, pace in limited:
+            if (refused := _refusal(owner, one, pace, workers)) is not None:
+                return refused
+        paces = [pace for _, _, pace in limited]
+        for pace in paces:
+            _take(pace.requests, 1)
+            _take(pace.tokens, tokens)
+            pace.answers += 1
+
+        def end(taken: int) -> None:
+            for pace in paces:
+                _take(pace.tokens, taken - tokens)
+                pace.answers -= 1
+
+        return RatePass(end)
+
+    def keep(self, owners: frozenset[Owner]) -> None:
+        """Forgets all other owners, whose limits are gone."""
+        self._paces = {owner: pace for owner, pace in self._paces.items() if owner in owners or pace.answers}
+
+    def _pace(self, owner: Owner, limits: RateLimits, workers: int, now: float) -> _Pace:
+        pace = self._paces.setdefault(owner, _Pace())
+        pace.requests = _filled(pace.requests, limits.requests_per_minute, workers, now)
+        pace.tokens = _filled(pace.tokens, limits.tokens_per_minute, workers, now)
+        return pace
+
+
+def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float) -> _Bucket | None:
+    if limit is None:
+        return None
+    share = limit / workers
+    if bucket is None:
+        return _Bucket(share, now)
+    bucket.fill(share, now)
+    return bucket
+
+
+def _refusal(owner: Owner, limits: RateLimits, pace: _Pace, workers: int) -> TooFast | None:
+    requests, tokens, answers = limits.requests_per_minute, limits.tokens_per_minute, limits.concurrent_answers
+    if answers is not None and pace.answers >= math.ceil(answers / workers):
+        return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
+    if requests is not None and pace.requests is not None:
+        # With more workers than requests a minute, a share is less than one request: it is saved up.
+        wait = pace.requests.wait(requests / workers, min(1.0, requests / workers) or 1.0)
+        if wait:
+            return TooFast(owner, f"{requests:,} requests a minute", wait)
+    if tokens is not None and pace.tokens is not None:
+        wait = pace.tokens.wait(tokens / workers, min(1.0, tokens / workers) or 1.0)
+        if wait:
+            return TooFast(owner, f"{tokens:,} tokens a minute", wait)
+    return None
+
+
+def _take(bucket: _Bucket | None, amount: float) -> None:
+    if bucket is not None:
+        bucket.level -= amount
+
+
+# ---- Refusals ----
+
+_MOST_ADMINS: Final = 3
+_EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
+
+
+def not_admitted(error: BudgetError, contact: str) -> RequestFailedError:
+    """The error for an answer that its budgets do not admit."""
+    if isinstance(error, BudgetsUnreachableError):
+        failure = ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=error.retry_after)
+        return RequestFailedError(failure)
+    return RequestFailedError(_spent(error, contact))  # type: ignore[arg-type] # there are two kinds
+
+
+def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
+    rule, unit = error.rule, error.rule.unit
+    reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
+    left = max(0, error.limit - error.spent - error.reserved)
+    resets = "it never resets"
+    if error.resets_at is not None:
+        at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
+        resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
+    said = (
+        f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
+        f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
+        f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
+    )
+    document = _document(rule, error.limit, error.spent, error.reserved, error.resets_at)
+    return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
+
+
+def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
+    """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
+    and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
+
+    What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
+    """
+    return _document(rule, window.limit, window.spent, window.leased, window.ends_at)
+
+
+def _document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
+    remaining = max(0, limit - spent)
+    reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()
+    return {
+        "owner": str(rule.owner),
+        "unit": rule.unit.value,
+        "period": rule.period.value,
+        "limit": limit,
+        "spent": spent,
+        "reserved": reserved,
+        "remaining": remaining,
+        "resets_at": reset,
+        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)}{_EACH[rule.period]} left",
+    }
+
+
+def too_fast(error: TooFast, contact: str) -> RequestFailedError:
+    """The error for a client that asks too often, or for too much at the same time."""
+    said = f"the limit of {error.owner} is {error.limit}; for more, ask {contact}"
+    return RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=error.retry_after))
+
+
+def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFailedError:
+    """The error for a model without a price, where a budget counts money."""
+    verb = "set" if model in directory.routes else "add"
+    said = (
+        f"nobody knows the price of {model}, which the budget of {rule.owner} has to cover; an admin says what a "
+        f"million tokens of input and of output cost in US dollars: partstream hub {verb} model {model} --price 0.25/2"
+    )
+    return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, "model", "model_without_price"))
+
+
+# ---- Permits ----
+
+
+@dataclass(frozen=True, slots=True)
+class HubPermit:
+    """The leave for one answer.
+
+    Attributes:
+        reservation: What is reserved of its budgets, with the row that it begins with.
+        family: The family of the model, for estimates.
+        price: What is charged for the model; None if it is unknown.
+        reported: Looks at each part; None where the answer cannot take more than is reserved.
+        is_content_kept: Whether the policy of the team has the request and the answer kept.
+        on_end: Takes the row of the answer, after the charge.
+    """
+
+    reservation: Reservation
+    rules: tuple[BudgetRule, ...]
+    rate: RatePass
+    family: str
+    price: ChargedPrice | None
+    reported: Reported | None
+    is_content_kept: bool
+    on_end: Callable[[LedgerRow], object]
+
+    def settle(self, ended: EndedAnswer) -> None:
+        """Charges the answer, in every case."""
+        if not ended.was_asked:
+            self.rate.end(0)
+            self.reservation.drop()
+            return
+        taken = taken_by(ended, self.family, self.price)
+        self.rate.end(taken.tokens)
+        row = ended_row(self.reservation.answer, ended, taken)
+        content = content_of(row, ended) if self.is_content_kept else None
+        self.reservation.settle({rule.id: _charge(rule, taken) for rule in self.rules}, row, content)
+        self.on_end(row)
+
+
+@dataclass(frozen=True, slots=True)
+class CountPermit:
+    """The leave to count the tokens of a request, which takes nothing of any budget."""
+
+    rate: RatePass
+    reported = None
+
+    def settle(self, _ended: EndedAnswer) -> None:
+        """Makes room for others."""
+        self.rate.end(0)
+
+
+def _charge(rule: BudgetRule, taken: Taken) -> int:
+    return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
+
+
+# ---- What is kept of an answer ----
+
+
+def _level(asking: DirectoryCaller) -> AuditLevel:
+    team = asking.directory.team_of(asking.person)
+    return AuditLevel.METADATA if team is None else team.policy.audit
+
+
+def content_of(row: LedgerRow, ended: EndedAnswer) -> AnswerContent:
+    """A request and its answer as JSON; of a long answer the beginning."""
+    request = _messages(ended.asked.messages)
+    return AnswerContent(row.answer_id, row.time, row.person, request, _messages([ended.answer()]))
+
+
+def _messages(messages: Iterable[ChatMessage]) -> str:
+    said: list[dict[str, Any]] = [
+        {"role": one.role.name.lower(), "content": [part_json(part) for part in one.content]} for one in messages
+    ]
+    return bytes(dumps(said)).decode(errors="replace")
+
+
+def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> LedgerRow:
+    """The row of an answer as it begins: who asks for what."""
+    is_audited = _level(asking) is not AuditLevel.NONE
+    client = request.client
+    return LedgerRow(
+        answer_id=request.request_id,
+        time=time,
+        key_id=asking.key.id,
+        person=asking.person.name,
+        team=asking.person.team,
+        model=request.model.id,
+        provider=request.model.provider_name,
+        upstream_model=request.model.information.id,
+        client=client.name if is_audited else "",
+        session=client.session if is_audited else None,
+        wire=request.wire,
+    )
+
+
+def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
+    """The row of an answer that is over."""
+    observation, usage = ended.observation, taken.usage
+    outcome = "" if observation.outcome is None else observation.outcome.value
+    return replace(
+        begun,
+        provider=observation.provider or begun.provider,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        nanodollars=taken.nanodollars,
+        is_estimated=taken.is_estimated,
+        status=observation.status,
+        outcome="cancelled" if observation.is_cancelled else outcome,
+        error=observation.error,
+        seconds=observation.duration,
+        first_part_after=observation.first_part_after,
+    )

@@ -40,6 +40,70 @@ if TYPE_CHECKING:
     from partstream.server.state import OwnerRequest
 
 
+# ---- The application ----
+
+
+def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None = None) -> ServingApp:
+    """Makes the application of one worker of a hub.
+
+    Its worker starts with the server, or with the first request where the server has no lifespan, and ends with it.
+
+    Args:
+        providers: The worker's own providers, as of :func:`partstream.server.application.app`; routes name them.
+        store: The hub's database, which from now on only this worker uses.
+        settings: How the worker is set up.
+
+    Raises:
+        InvalidArgumentError: There is no provider, or something else in its place.
+        PolicyUnusableError: The policy of the settings cannot be loaded.
+    """
+    settings = settings or HubSettings()
+    worker = HubWorker(store, settings.journals, settings.worker)
+    hub = Hub(worker, settings, HubLife(worker))
+    named = named_providers(providers)
+    if ROUTES in named:
+        refuse("providers", ROUTES, f"names other than {ROUTES}, which is that of the routed models")
+    routed = RoutedProvider(named, {}, may_use=hub.may_use)
+    worker.on_did_change_directory(lambda directory: routed.set_routes(directory.routes))
+    protocols = tuple(loadable_protocols()[0].values())
+    places = key_places(endpoints_of(protocols).values())
+
+    async def find_model(model_id: str, caller: Caller) -> CataloguedModel:
+        return await application.find_model(model_id, caller)
+
+    policy = _policy(settings, places, find_model)
+    serving = replace(
+        settings.serving,
+        token=None,
+        authenticate=HubAuthenticator(hub.directory, settings.clock, places),
+        admission=HubAdmission(hub, policy),
+    )
+    application = ServingApp({ROUTES: routed, **named}, serving, protocols)
+    application.add_lifetime(hub.life)
+    if settings.token_ledger is not None:
+        application.add_lifetime(SharedCounts(settings.token_ledger, worker.use_store))
+    if policy is not None:
+        application.add_lifetime(policy)
+    application.add_lifetime(Retention(worker.use_store))
+    routes = _HubRoutes(application, hub)
+    application.add_route("GET", ME, routes.me)
+    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
+    HubPage(store.another).add_to(application)
+    return application
+
+
+def _policy(
+    settings: HubSettings,
+    places: Iterable[KeyPlace],
+    find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
+) -> HubPolicy | None:
+    if settings.policy is None:
+        return None
+    headers = (place.header for place in places)
+    functions = loaded_policy(settings.policy)
+    return HubPolicy(functions, settings.policy_seconds, settings.serving.body_bytes, headers, find_model)
+
+
 # ---- Routes ----
 
 ME: Final = "/hub/v1/me"
@@ -179,67 +243,3 @@ class Retention:
                 await self._use_store(forget_old)
             except StoreError as error:
                 _logger.warning("what is kept of answers was not looked through: %s", error)
-
-
-# ---- The application ----
-
-
-def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None = None) -> ServingApp:
-    """Makes the application of one worker of a hub.
-
-    Its worker starts with the server, or with the first request where the server has no lifespan, and ends with it.
-
-    Args:
-        providers: The worker's own providers, as of :func:`partstream.server.application.app`; routes name them.
-        store: The hub's database, which from now on only this worker uses.
-        settings: How the worker is set up.
-
-    Raises:
-        InvalidArgumentError: There is no provider, or something else in its place.
-        PolicyUnusableError: The policy of the settings cannot be loaded.
-    """
-    settings = settings or HubSettings()
-    worker = HubWorker(store, settings.journals, settings.worker)
-    hub = Hub(worker, settings, HubLife(worker))
-    named = named_providers(providers)
-    if ROUTES in named:
-        refuse("providers", ROUTES, f"names other than {ROUTES}, which is that of the routed models")
-    routed = RoutedProvider(named, {}, may_use=hub.may_use)
-    worker.on_did_change_directory(lambda directory: routed.set_routes(directory.routes))
-    protocols = tuple(loadable_protocols()[0].values())
-    places = key_places(endpoints_of(protocols).values())
-
-    async def find_model(model_id: str, caller: Caller) -> CataloguedModel:
-        return await application.find_model(model_id, caller)
-
-    policy = _policy(settings, places, find_model)
-    serving = replace(
-        settings.serving,
-        token=None,
-        authenticate=HubAuthenticator(hub.directory, settings.clock, places),
-        admission=HubAdmission(hub, policy),
-    )
-    application = ServingApp({ROUTES: routed, **named}, serving, protocols)
-    application.add_lifetime(hub.life)
-    if settings.token_ledger is not None:
-        application.add_lifetime(SharedCounts(settings.token_ledger, worker.use_store))
-    if policy is not None:
-        application.add_lifetime(policy)
-    application.add_lifetime(Retention(worker.use_store))
-    routes = _HubRoutes(application, hub)
-    application.add_route("GET", ME, routes.me)
-    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
-    HubPage(store.another).add_to(application)
-    return application
-
-
-def _policy(
-    settings: HubSettings,
-    places: Iterable[KeyPlace],
-    find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
-) -> HubPolicy | None:
-    if settings.policy is None:
-        return None
-    headers = (place.header for place in places)
-    functions = loaded_policy(settings.policy)
-    return HubPolicy(functions, settings.policy_seconds, settings.serving.body_bytes, headers, find_model)

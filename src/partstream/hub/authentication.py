@@ -71,12 +71,12 @@ def new_code() -> NewCode:
 
 
 def code_digest(text: str) -> bytes | None:
-    """The digest of a code that somebody gives; None for a text that is none."""
+    """The digest of a given code; None for a text that is none."""
     return _digest(text) if _CODE.fullmatch(text) else None
 
 
 def read_key(text: str) -> tuple[str, bytes] | None:
-    """The id and the digest of a key that somebody gives; None for a text that is none."""
+    """The id and the digest of a given key; None for a text that is none."""
     found = _KEY.fullmatch(text)
     return None if found is None else (found[1], _digest(text))
 

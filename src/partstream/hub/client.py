@@ -2,7 +2,8 @@
 
 Nothing here knows a command or an editor; `partstream add hub` and the extension both build on it.
 
-A hub says of the person who asks, at `GET /hub/v1/me`, with money in whole nanodollars and tokens in whole numbers::
+A hub gives the standing of the person who asks at `GET /hub/v1/me`, with money in whole nanodollars and tokens in whole
+numbers::
 
     {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{"owner": "person ada", "unit": "money",
     "period": "day", "limit": 5000000000, "spent": 1800000000, "reserved": 0, "remaining": 3200000000, "resets_at":
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
     from partstream.upstream.discovery import FetchResponse
 
 
-# ---- What a hub says of a person ----
+# ---- The standing of a person ----
 
 ME_PATH: Final = "/hub/v1/me"
-"""Where a hub says it, below its address."""
+"""The path of the standing, below the address of a hub."""
 
 _MOST_BUDGETS: Final = 20
 _MOST_MODELS: Final = 5000
@@ -92,7 +93,7 @@ class HubBudget:
 
 @dataclass(frozen=True, slots=True)
 class HubStanding:
-    """What a hub says of a person.
+    """The standing of a person at a hub.
 
     Attributes:
         team: That of the team, or "".
@@ -112,7 +113,7 @@ class _FieldError(Exception):
 
 
 def read_standing(document: Any) -> HubStanding:
-    """Reads what a hub says of a person.
+    """Reads the standing of a person.
 
     Raises:
         UpstreamProtocolError: It is no object with the name of a person and a list of budgets.
@@ -311,7 +312,7 @@ async def is_of_hub(configuration: GatewayConfiguration) -> bool:
 
 
 async def fetch_standing(configuration: GatewayConfiguration) -> HubStanding:
-    """Fetches what a hub says of the person whose key the configuration holds.
+    """Fetches the standing of the person whose key the configuration holds.
 
     Raises:
         UpstreamProtocolError: What answers is no hub.

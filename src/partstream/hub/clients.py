@@ -7,7 +7,7 @@ TOML, and two simple forms of YAML are changed. As in the user's own file
 text as the old document with the change in it. No YAML is read beyond its lines; what is more than that is left to a
 person, and said so (YAML 1.2.2, of which JSON's texts are a part).
 
-A record says of each file what was put where and what was there before. While nothing else changes the file, taking
+A record holds for each file what was put where and what was there before. While nothing else changes the file, taking
 back restores its bytes; afterwards only the values that are still ours go, and what others wrote over them stays.
 
 Sources of the rows: the documentation of each client, and a run of each against a server on loopback, whose requests
@@ -163,12 +163,12 @@ def _line_of(text: str, member: Member) -> tuple[int, int]:
     start = member.start
     while start and text[start - 1] in _BLANK:
         start -= 1
-    behind = end
-    while behind < len(text) and text[behind] in _BLANK:
-        behind += 1
-    if start and text[start - 1] == "\n" and text[behind : behind + 1] in {"\r", "\n", "}", ""}:
+    after = end
+    while after < len(text) and text[after] in _BLANK:
+        after += 1
+    if start and text[start - 1] == "\n" and text[after : after + 1] in {"\r", "\n", "}", ""}:
         start -= 2 if text[start - 2 : start] == "\r\n" else 1
-        return start, behind if text[behind : behind + 1] in {"\r", "\n"} else end
+        return start, after if text[after : after + 1] in {"\r", "\n"} else end
     return member.start, end
 
 
@@ -251,8 +251,8 @@ class TomlFile:
             head -= 1
         at = sum(map(len, lines[:head]))
         before = "" if not at or text[:at].endswith("\n") else newline
-        behind = newline if at == 0 and text.strip() else ""
-        return Splice(at, "", before + line + newline + behind)
+        after = newline if at == 0 and text.strip() else ""
+        return Splice(at, "", before + line + newline + after)
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -1213,7 +1213,7 @@ def _undone(entry: _Entry, form: FileForm) -> Outcome:
 
 
 def _without_ours(text: str, entry: _Entry, form: FileForm) -> tuple[str, tuple[str, ...]]:
-    """The text without what was written, and the keys that somebody else has written since."""
+    """The text without what was written, and the keys that another has written since."""
     if _digest(text.encode()) == entry.digest:
         with suppress(ValueError):
             return taken_back(text, entry.splices), ()

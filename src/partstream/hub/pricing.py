@@ -54,8 +54,8 @@ class ChargedPrice(NamedTuple):
     """What is charged for a model.
 
     Attributes:
-        highest: The highest prices that may hold for a request: those of long conversations, and those that the hub
-            says of the models that may answer in its place.
+        highest: The highest prices that may hold for a request: those of long conversations, and those of the
+            hub for the models that may answer in its place.
         is_of_route: Whether the hub itself says the price: what an upstream reports does not matter then.
     """
 
@@ -65,7 +65,7 @@ class ChargedPrice(NamedTuple):
 
 
 def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice | None:
-    """What is charged for a model; None if nobody knows its price."""
+    """What is charged for a model; None if its price is unknown."""
     route = directory.routes.get(model.id)
     if route is not None and route.price is not None:
         return ChargedPrice(route.price, route.price, is_of_route=True)
@@ -213,7 +213,7 @@ def _sum(rows: Iterable[UsageRow]) -> Usage | None:
 
 
 def _took_nothing(ended: EndedAnswer) -> bool:
-    """Whether the upstream refused the request, or could not be reached: nobody bills that. One that was silent until
+    """Whether the upstream refused the request, or could not be reached: that is not billed. One that was silent until
     its time was over has read the prompt."""
     observation = ended.observation
     has_failed = observation.outcome is Outcome.FAILED

@@ -300,7 +300,7 @@ _OF_THE_ACCOUNT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """What a failure says of its upstream.
+    """What a failure means for its upstream.
 
     Attributes:
         is_of_upstream: Whether the upstream is to blame, so that another one may answer; otherwise the request is.
@@ -319,7 +319,7 @@ _LASTS: Final = Blame(is_of_upstream=True, pause=math.inf)
 
 
 def blame_of(error: Exception) -> Blame:
-    """What a failure says of its upstream.
+    """What a failure means for its upstream.
 
     An error that is none of ours comes from the code of a provider, which could not reach what it asks, or has a fault:
     another provider may do better.
@@ -389,7 +389,7 @@ def routed_information(
     of them have, and the highest price that an answer may have.
 
     Args:
-        upstreams: What its upstreams say of theirs, those with the largest share first; at least one.
+        upstreams: The models of its upstreams, those with the largest share first; at least one.
         in_its_place: What is said of the models that may answer in its place.
     """
     first = upstreams[0]

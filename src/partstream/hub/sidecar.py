@@ -1,4 +1,4 @@
-"""Joins hubs, and asks them what is left of budgets; where no group has the key of a hub, nobody is asked."""
+"""Joins hubs, and asks them what is left of budgets; where no group has the key of a hub, no hub is asked."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
 
 
 async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
-    """What a hub says of the person whose key it gave, or why nothing is known."""
+    """The standing of the person whose key a hub gave, or why it is unknown."""
     from partstream.hub.client import fetch_standing  # noqa: PLC0415 - as above
 
     address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")

@@ -35,78 +35,113 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
 
 
-# ---- Amounts and times in words ----
+# ---- The whole page ----
 
-_NANO: Final = Decimal(10) ** 9
-_A_CENT: Final = 10_000_000
-"""Nanodollars."""
-_LEAST: Final = 1_000
-_PERIODS: Final = {Period.DAY: "a day", Period.WEEK: "a week", Period.MONTH: "a month", Period.TOTAL: "in all"}
-_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-_WHOLE_NUMBER: Final = 1_000_000
+_PACKAGE: Final = "partstream.hub.page"
+PERIODS: Final = (1, 7, 30, 90)
+"""The days that a reader chooses between."""
 
-
-def money(nanodollars: int) -> str:
-    """$1,234.56, or below a cent the two digits that matter: $0.0013."""
-    if nanodollars < 0:
-        return f"-{money(-nanodollars)}"
-    dollars = Decimal(nanodollars) / _NANO
-    if nanodollars == 0 or nanodollars >= _A_CENT:
-        return f"${dollars:,.2f}"
-    if nanodollars < _LEAST:
-        return "< $0.000001"
-    shown = f"{Decimal(f'{dollars:.2g}'):f}"
-    return f"${shown.rstrip('0')}"
-
-
-def money_tick(nanodollars: float) -> str:
-    """An amount on the scale of a plot."""
-    return money(round(nanodollars))
-
-
-def amount(unit: BudgetUnit, value: int) -> str:
-    """An amount of a budget: money, or tokens."""
-    if unit is BudgetUnit.MONEY:
-        return money(value)
-    return f"{exact(value)} tokens" if value < _WHOLE_NUMBER else f"{tokens(value)} tokens"
+_SHAPES: Final = PATTERNS + (
+    '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs>'
+    '<pattern id="series-2-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<line class="series-2-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
+    '<pattern id="series-3-pattern" width="4" height="4" patternUnits="userSpaceOnUse">'
+    '<line class="series-3-line" x1="0" x2="4" y1="2" y2="2"/></pattern>'
+    '<pattern id="series-4-pattern" width="5" height="5" patternUnits="userSpaceOnUse">'
+    '<circle class="series-4-dot" cx="2.5" cy="2.5" r="1.6"/></pattern>'
+    '<pattern id="series-5-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
+    '<line class="series-5-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
+    '<pattern id="reserved-pattern" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<line class="reserved-line" x1="0" x2="0" y1="0" y2="6"/></pattern>'
+    "</defs></svg>"
+)
+_FOOTNOTE: Final = (
+    "~: includes estimates, for answers that were cut or whose server reported no numbers. ≥: without answers whose "
+    "tokens or price are unknown. Spent and reserved together "
+    "are never more than the limit. What is reserved and not needed goes back when the answer ends. Cached input is "
+    "that part of the input that came from a prompt cache. No prompt and no answer is on this page."
+)
 
 
-def percent(part: int, whole: int) -> str:
-    """A part in percent, rounded down, so that 100 % is all of it; a little of it is no 0 %."""
-    if whole <= 0:
-        return "100%" if part else "0%"
-    share = part * 100 // whole
-    return "< 1%" if part and share == 0 else f"{share}%"
+def file_html(view: HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
+    """The page as a file, which needs no other and asks for none; `policy` is how the page names what it allows."""
+    body = f"{_SHAPES}\n{content_html(view, zone)}"
+    return document("Hub - Partstream", body, policy, styles=_styles())
 
 
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 answer`, `2 answers`."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+def frame_html(policy: ContentPolicy) -> str:
+    """The page as a server sends it, without any data; the policy must let its script connect to its own server."""
+    body = (
+        f"{_SHAPES}\n<main><h1>Hub</h1><noscript><p>This page needs its script, which asks the hub with your key. "
+        "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
+        '\n<p class="unseen" id="said" role="status"></p>'
+    )
+    scripts = (resource("partstream.server.pages", "replacing.js") + resource(_PACKAGE, "hub.js"),)
+    return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
 
 
-def moment(seconds: float | None, zone: tzinfo | None) -> str:
-    """A time as HTML, in the zone of the page; nothing for an unknown one."""
-    if seconds is None:
-        return ""
-    then = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
-    return f'<time datetime="{then.isoformat(timespec="seconds")}">{text(then.strftime("%Y-%m-%d %H:%M"))}</time>'
+def content_html(view: HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
+    """The element `main` of the page; if it is live, a script is there that shows other periods."""
+    return "\n".join(("<main>", *_lines(view, zone, is_live=is_live), "</main>"))
 
 
-def until(seconds: float, now: float) -> str:
-    """`in 3 days`, `in 5 hours`, `in a moment`."""
-    return _rough(seconds - now, "in {}", "in a moment")
+def _styles() -> tuple[str, ...]:
+    names = (
+        ("partstream.server.pages", "theme.css"),
+        ("partstream.server.pages", "usage.css"),
+        (_PACKAGE, "hub.css"),
+    )
+    return ("".join(resource(package, name) for package, name in names),)
 
 
-def ago(seconds: float, now: float) -> str:
-    """`3 days ago`, `5 minutes ago`, `just now`."""
-    return _rough(now - seconds, "{} ago", "just now")
+def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
+    reader = view.reader
+    yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {text(reader.name)}'}</h1>"
+    read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
+    read = f"Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone})."
+    yield f'<p class="quiet">{text(_whose(view))} {text(read)}</p>'
+    if is_live:
+        yield _controls(len(view.usage.of_days))
+    yield from totals(view.usage)
+    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _sections(view))
+    yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
+    yield from budget_section(view)
+    yield from _days(view.usage)
+    for groups in view.usage.groups.values():
+        yield from _section(groups, view)
+    if reader.is_admin:
+        yield from operation_sections(view, zone)
+    yield f'<p class="quiet footnote">{text(_FOOTNOTE)}</p>'
 
 
-def _rough(seconds: float, form: str, little: str) -> str:
-    for size, name in _UNITS:
-        if seconds >= size:
-            return form.format(count(int(seconds // size), name))
-    return little
+def _whose(view: HubView) -> str:
+    if view.reader.is_admin:
+        return f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
+    return "Your budgets and your answers" + (f", in team {view.reader.team}." if view.reader.team else ".")
+
+
+def _controls(days: int) -> str:
+    """The buttons of the page: the script listens to them by their `data-` attributes."""
+    names = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}
+    periods = "".join(
+        f'<button type="button" data-days="{one}" aria-pressed="{str(one == days).lower()}">{names[one]}</button>'
+        for one in PERIODS
+    )
+    return (
+        f'<div class="controls"><div role="group" aria-label="Period">{periods}</div>'
+        '<button type="button" data-action="refresh">Refresh</button>'
+        '<button type="button" data-action="leave">Forget my key</button></div>'
+    )
+
+
+def _sections(view: HubView) -> Iterator[tuple[str, str]]:
+    yield "budgets", "Budgets"
+    yield "days", "Days"
+    for by in view.usage.groups:
+        yield _TITLES[by][:2]
+    if view.reader.is_admin:
+        yield "workers", "Workers"
+        yield "changes", "Changes"
 
 
 # ---- Budgets ----
@@ -224,59 +259,6 @@ def _level(budget: BudgetState) -> _Level:
     if budget.spent >= budget.limit:
         return _NONE
     return _LITTLE if budget.spent * 100 >= budget.limit * _NEARLY else _ENOUGH
-
-
-# ---- Workers, database and changes ----
-
-_OF_TEXT: Final = frozenset({"worker", "state", "came", "seen", "when", "who", "change", "fields"})
-
-
-def operation_sections(view: HubView, zone: tzinfo | None) -> Iterator[str]:
-    """The sections of workers, database and changes."""
-    yield '<section id="workers" aria-labelledby="workers-title"><h2 id="workers-title">Workers and database</h2>'
-    if view.database is not None:
-        yield from _database(view.database, zone)
-    live = sum(one.is_live for one in view.workers)
-    yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
-    rows = [
-        _worker(one, view.read_at, zone) for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name))
-    ]
-    if rows:
-        yield from table("Workers", ("worker", "state", "came", "seen", "budgets held"), rows, of_text=_OF_TEXT)
-    yield '</section><section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>'
-    changes = [
-        [moment(one.at, zone), text(one.by), text(one.what), text("; ".join(one.fields))] for one in view.changes
-    ]
-    yield from table("Changes", ("when", "who", "change", "fields"), changes, of_text=_OF_TEXT)
-    yield "</section>"
-
-
-def _database(database: DatabaseState, zone: tzinfo | None) -> Iterator[str]:
-    since = "no answer yet" if database.ledger_since is None else f"since {moment(database.ledger_since, zone)}"
-    rows = (
-        ("Tables", f"version {database.schema}"),
-        ("Directory", f"version {database.directory_version:,}"),
-        ("Ledger", since),
-        ("Leases", "add up" if not database.broken else "do not add up"),
-    )
-    entries = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
-    yield f'<dl class="totals facts">{entries}</dl>'
-    if database.broken:
-        yield f'<ul class="broken">{"".join(f"<li>{text(one)}</li>" for one in database.broken)}</ul>'
-
-
-def _worker(worker: WorkerState, now: float, zone: tzinfo | None) -> list[str]:
-    state = (
-        '<span aria-hidden="true">●</span> answers' if worker.is_live else '<span aria-hidden="true">○</span> silent'
-    )
-    seen = "" if worker.seen_at is None else ago(worker.seen_at, now)
-    return [
-        f'<bdi class="name">{text(worker.name)}</bdi>',
-        f'<span class="{"good" if worker.is_live else "quiet"}">{state}</span>',
-        moment(worker.started_at, zone),
-        seen,
-        f"{worker.budgets:,}",
-    ]
 
 
 # ---- Usage ----
@@ -432,110 +414,128 @@ def _share_bar(sums: Sums, total: Sums) -> str:
     return f'{bar} <span class="percent">{text(percent(part, whole))}</span>'
 
 
-# ---- The whole page ----
+# ---- Workers, database and changes ----
 
-_PACKAGE: Final = "partstream.hub.page"
-PERIODS: Final = (1, 7, 30, 90)
-"""The days that a reader chooses between."""
-
-_SHAPES: Final = PATTERNS + (
-    '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs>'
-    '<pattern id="series-2-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<line class="series-2-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
-    '<pattern id="series-3-pattern" width="4" height="4" patternUnits="userSpaceOnUse">'
-    '<line class="series-3-line" x1="0" x2="4" y1="2" y2="2"/></pattern>'
-    '<pattern id="series-4-pattern" width="5" height="5" patternUnits="userSpaceOnUse">'
-    '<circle class="series-4-dot" cx="2.5" cy="2.5" r="1.6"/></pattern>'
-    '<pattern id="series-5-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
-    '<line class="series-5-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
-    '<pattern id="reserved-pattern" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<line class="reserved-line" x1="0" x2="0" y1="0" y2="6"/></pattern>'
-    "</defs></svg>"
-)
-_FOOTNOTE: Final = (
-    "~: includes estimates, for answers that were cut or whose server reported no numbers. ≥: without answers whose "
-    "tokens or price are unknown. Spent and reserved together "
-    "are never more than the limit. What is reserved and not needed goes back when the answer ends. Cached input is "
-    "that part of the input that came from a prompt cache. No prompt and no answer is on this page."
-)
+_OF_TEXT: Final = frozenset({"worker", "state", "came", "seen", "when", "who", "change", "fields"})
 
 
-def file_html(view: HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
-    """The page as a file, which needs no other and asks for none; `policy` is how the page names what it allows."""
-    body = f"{_SHAPES}\n{content_html(view, zone)}"
-    return document("Hub - Partstream", body, policy, styles=_styles())
+def operation_sections(view: HubView, zone: tzinfo | None) -> Iterator[str]:
+    """The sections of workers, database and changes."""
+    yield '<section id="workers" aria-labelledby="workers-title"><h2 id="workers-title">Workers and database</h2>'
+    if view.database is not None:
+        yield from _database(view.database, zone)
+    live = sum(one.is_live for one in view.workers)
+    yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
+    rows = [
+        _worker(one, view.read_at, zone) for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name))
+    ]
+    if rows:
+        yield from table("Workers", ("worker", "state", "came", "seen", "budgets held"), rows, of_text=_OF_TEXT)
+    yield '</section><section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>'
+    changes = [
+        [moment(one.at, zone), text(one.by), text(one.what), text("; ".join(one.fields))] for one in view.changes
+    ]
+    yield from table("Changes", ("when", "who", "change", "fields"), changes, of_text=_OF_TEXT)
+    yield "</section>"
 
 
-def frame_html(policy: ContentPolicy) -> str:
-    """The page as a server sends it, without any data; the policy must let its script connect to its own server."""
-    body = (
-        f"{_SHAPES}\n<main><h1>Hub</h1><noscript><p>This page needs its script, which asks the hub with your key. "
-        "<code>partstream hub usage --html FILE</code> writes the same as a file that needs none.</p></noscript></main>"
-        '\n<p class="unseen" id="said" role="status"></p>'
+def _database(database: DatabaseState, zone: tzinfo | None) -> Iterator[str]:
+    since = "no answer yet" if database.ledger_since is None else f"since {moment(database.ledger_since, zone)}"
+    rows = (
+        ("Tables", f"version {database.schema}"),
+        ("Directory", f"version {database.directory_version:,}"),
+        ("Ledger", since),
+        ("Leases", "add up" if not database.broken else "do not add up"),
     )
-    scripts = (resource("partstream.server.pages", "replacing.js") + resource(_PACKAGE, "hub.js"),)
-    return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
+    entries = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    yield f'<dl class="totals facts">{entries}</dl>'
+    if database.broken:
+        yield f'<ul class="broken">{"".join(f"<li>{text(one)}</li>" for one in database.broken)}</ul>'
 
 
-def content_html(view: HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
-    """The element `main` of the page; if it is live, a script is there that shows other periods."""
-    return "\n".join(("<main>", *_lines(view, zone, is_live=is_live), "</main>"))
-
-
-def _styles() -> tuple[str, ...]:
-    names = (
-        ("partstream.server.pages", "theme.css"),
-        ("partstream.server.pages", "usage.css"),
-        (_PACKAGE, "hub.css"),
+def _worker(worker: WorkerState, now: float, zone: tzinfo | None) -> list[str]:
+    state = (
+        '<span aria-hidden="true">●</span> answers' if worker.is_live else '<span aria-hidden="true">○</span> silent'
     )
-    return ("".join(resource(package, name) for package, name in names),)
+    seen = "" if worker.seen_at is None else ago(worker.seen_at, now)
+    return [
+        f'<bdi class="name">{text(worker.name)}</bdi>',
+        f'<span class="{"good" if worker.is_live else "quiet"}">{state}</span>',
+        moment(worker.started_at, zone),
+        seen,
+        f"{worker.budgets:,}",
+    ]
 
 
-def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
-    reader = view.reader
-    yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {text(reader.name)}'}</h1>"
-    read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
-    read = f"Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone})."
-    yield f'<p class="quiet">{text(_whose(view))} {text(read)}</p>'
-    if is_live:
-        yield _controls(len(view.usage.of_days))
-    yield from totals(view.usage)
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _sections(view))
-    yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
-    yield from budget_section(view)
-    yield from _days(view.usage)
-    for groups in view.usage.groups.values():
-        yield from _section(groups, view)
-    if reader.is_admin:
-        yield from operation_sections(view, zone)
-    yield f'<p class="quiet footnote">{text(_FOOTNOTE)}</p>'
+# ---- Amounts and times in words ----
+
+_NANO: Final = Decimal(10) ** 9
+_A_CENT: Final = 10_000_000
+"""Nanodollars."""
+_LEAST: Final = 1_000
+_PERIODS: Final = {Period.DAY: "a day", Period.WEEK: "a week", Period.MONTH: "a month", Period.TOTAL: "in all"}
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_WHOLE_NUMBER: Final = 1_000_000
 
 
-def _whose(view: HubView) -> str:
-    if view.reader.is_admin:
-        return f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
-    return "Your budgets and your answers" + (f", in team {view.reader.team}." if view.reader.team else ".")
+def money(nanodollars: int) -> str:
+    """$1,234.56, or below a cent the two digits that matter: $0.0013."""
+    if nanodollars < 0:
+        return f"-{money(-nanodollars)}"
+    dollars = Decimal(nanodollars) / _NANO
+    if nanodollars == 0 or nanodollars >= _A_CENT:
+        return f"${dollars:,.2f}"
+    if nanodollars < _LEAST:
+        return "< $0.000001"
+    shown = f"{Decimal(f'{dollars:.2g}'):f}"
+    return f"${shown.rstrip('0')}"
 
 
-def _controls(days: int) -> str:
-    """The buttons of the page: the script listens to them by their `data-` attributes."""
-    names = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}
-    periods = "".join(
-        f'<button type="button" data-days="{one}" aria-pressed="{str(one == days).lower()}">{names[one]}</button>'
-        for one in PERIODS
-    )
-    return (
-        f'<div class="controls"><div role="group" aria-label="Period">{periods}</div>'
-        '<button type="button" data-action="refresh">Refresh</button>'
-        '<button type="button" data-action="leave">Forget my key</button></div>'
-    )
+def money_tick(nanodollars: float) -> str:
+    """An amount on the scale of a plot."""
+    return money(round(nanodollars))
 
 
-def _sections(view: HubView) -> Iterator[tuple[str, str]]:
-    yield "budgets", "Budgets"
-    yield "days", "Days"
-    for by in view.usage.groups:
-        yield _TITLES[by][:2]
-    if view.reader.is_admin:
-        yield "workers", "Workers"
-        yield "changes", "Changes"
+def amount(unit: BudgetUnit, value: int) -> str:
+    """An amount of a budget: money, or tokens."""
+    if unit is BudgetUnit.MONEY:
+        return money(value)
+    return f"{exact(value)} tokens" if value < _WHOLE_NUMBER else f"{tokens(value)} tokens"
+
+
+def percent(part: int, whole: int) -> str:
+    """A part in percent, rounded down, so that 100 % is all of it; a little of it is no 0 %."""
+    if whole <= 0:
+        return "100%" if part else "0%"
+    share = part * 100 // whole
+    return "< 1%" if part and share == 0 else f"{share}%"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 answer`, `2 answers`."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def moment(seconds: float | None, zone: tzinfo | None) -> str:
+    """A time as HTML, in the zone of the page; nothing for an unknown one."""
+    if seconds is None:
+        return ""
+    then = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    return f'<time datetime="{then.isoformat(timespec="seconds")}">{text(then.strftime("%Y-%m-%d %H:%M"))}</time>'
+
+
+def until(seconds: float, now: float) -> str:
+    """`in 3 days`, `in 5 hours`, `in a moment`."""
+    return _rough(seconds - now, "in {}", "in a moment")
+
+
+def ago(seconds: float, now: float) -> str:
+    """`3 days ago`, `5 minutes ago`, `just now`."""
+    return _rough(now - seconds, "{} ago", "just now")
+
+
+def _rough(seconds: float, form: str, little: str) -> str:
+    for size, name in _UNITS:
+        if seconds >= size:
+            return form.format(count(int(seconds // size), name))
+    return little

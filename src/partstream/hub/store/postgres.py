@@ -14,8 +14,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from psycopg import conninfo, errors
-
 from partstream.codec.json_codec import dumps
 from partstream.hub.store.values import Access, DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 
@@ -55,6 +53,7 @@ _FAULTS: Final = (
 
 try:
     import psycopg
+    from psycopg import conninfo, errors
 except ImportError as error:
     raise DriverMissingError from error
 
