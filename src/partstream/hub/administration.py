@@ -124,7 +124,7 @@ class Administration:
         return key, made.secret
 
     def change_key(self, key: Key, budgets: Iterable[str], time_zone: str = "UTC") -> None:
-        """Puts a key in the place of the one with its id."""
+        """Replaces the key with the same id."""
         directory = self.directory()
         changes: list[DirectoryChange] = [] if directory.keys.get(key.id) == key else [Put(key)]
         owner = Owner(OwnerKind.KEY, key.id)

@@ -104,7 +104,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
     Args:
         columns: The heads.
-        rows: The cells of each row; a dash in the place of an empty one.
+        rows: The cells of each row; a dash instead of an empty one.
         right: The heads of columns of numbers.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")

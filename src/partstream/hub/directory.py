@@ -376,7 +376,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Puts an entry, new or in the place of the one with its name. The person and the digest of a key never change."""
+    """Puts an entry, new or instead of the one with its name. The person and the digest of a key never change."""
 
     entry: Entry
 

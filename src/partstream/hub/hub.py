@@ -136,7 +136,7 @@ class HubSettings:
         journals: The folder in which all workers of this machine keep what is not in the database yet.
         policy: What of the owner's own looks at every request, as `file.py` or `file.py:name`; None for nothing.
         policy_seconds: How long it may take; a request that it does not decide in time is refused.
-        contact: Whom people are told to ask for more, such as `it-help@example.com`; empty for the names of the admins.
+        contact: Whom refusals name to ask for more, such as `it-help@example.com`; empty for the names of the admins.
         clock: The time in seconds since 1970, for the ledger and for keys that expire.
         token_ledger: The ledger of token counts of the worker's providers: what it learns, all workers know; None
             without one.

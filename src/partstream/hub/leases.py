@@ -301,7 +301,7 @@ class BudgetRequest:
 
     Attributes:
         deadline: When it is decided at the latest, if the database answers.
-        decided: Is told once what has become of it.
+        decided: Gets the outcome, once.
         less_at: Since when it is content with less than the whole; None while it is not.
     """
 

@@ -9,8 +9,8 @@ while another one is left, and nothing is asked again once a part was reported.
    (docs/wires/serving.md#affinity-of-sessions). The upstreams of the fallbacks follow.
 2. A circuit for each upstream leaves it alone after failures in a row, or for as long as it asked, and then tries it
    with one request. Circuits and selection have no clock: the caller gives the time, in seconds that only grow.
-3. A failure blames the upstream, and another one may answer, or the request, and it ends. What the upstream says of
-   its key, its account or its model lasts.
+3. A failure blames the upstream, and another one may answer, or the request, and it ends. An
+   error of its key, its account or its model lasts.
 4. The listing shows one model: the limits and capabilities that all upstreams have, and the highest price.
 """
 
@@ -833,7 +833,7 @@ def _conversation() -> str:
 
 
 def _tell_of(route: Route, answer: _Answer, before: _Failure | None) -> None:
-    """Says which upstream is asked, to the client, and in the log where it stands in for another one."""
+    """Names the upstream that is asked to the client, and in the log where it replaces another one."""
     current = current_answer()
     if current is not None:
         current.upstream = route.provider

@@ -226,7 +226,7 @@ class SharedCounts:
                 await task
 
     def note(self, fact: Fact) -> None:
-        """Keeps a fact for the next exchange, in the place of an older one about the same thing."""
+        """Keeps a fact for the next exchange, instead of an older one about the same thing."""
         self._place += 1
         key = key_of(fact, self._place)
         self._waiting[key] = fact
