@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
 
-__all__ = ["command"]
 
 _MOST_SHOWN: Final = 20
 """The most models that are shown; `partstream models` shows all."""
@@ -92,7 +91,12 @@ def command(*, lists: bool, **options: Any) -> None:
     """
     console = make_console()
     if lists:
-        _list(console)
+        width = max(len(one.name) for one in presets())
+        for preset in presets():
+            says = f"{preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
+            print_hanging(console, Text(f"{preset.name:<{width}}  "), says)
+            for region in preset.regions[1:]:
+                print_hanging(console, Text(" " * (width + 2)), f"{region.title}: --base-url {region.base_url}")
         return
     given = AddAnswers(**options)
     has_person = sys.stdin.isatty() and sys.stdout.isatty() and given.key_from != "-"
@@ -105,15 +109,6 @@ def command(*, lists: bool, **options: Any) -> None:
             said = str(error) if is_whole else f"{error.where}: got {error.got}, expected {error.expected}"
             raise click.UsageError(said) from None
         raise UnusableConfigurationError(str(error)) from None
-
-
-def _list(console: Console) -> None:
-    width = max(len(one.name) for one in presets())
-    for preset in presets():
-        says = f"{preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
-        print_hanging(console, Text(f"{preset.name:<{width}}  "), says)
-        for region in preset.regions[1:]:
-            print_hanging(console, Text(" " * (width + 2)), f"{region.title}: --base-url {region.base_url}")
 
 
 class _Way(StrEnum):
@@ -146,7 +141,19 @@ class _Addition:
         """Asks, tries, writes."""
         refuse_codes(self.given.server, self.given.address, self.given.base_url)
         place = self._placed(place_of(self.given, self.questions))
-        name = self._name(place)
+        name, taken = place.name, self.file.profiles
+        is_open = self.given.server is None or (name in taken and not self.given.replaces)
+        if self.given.profile is not None:
+            name = check_profile_name(self.given.profile, "--profile")
+        elif is_open and self.questions.has_person:
+            name = self.questions.line(
+                "Name of the profile",
+                "--profile",
+                default=free_name(name, taken),
+                check=lambda wanted: _new_name(check_profile_name(wanted, "--profile"), taken),
+            )
+        if name in taken and not self.given.replaces:
+            raise ConfigurationError("--profile", f"{name!r}, which is there", "another name, or --replace")
         addition, models = self._tried(name, place)
         addition = self._with_model(addition, models)
         try:
@@ -154,7 +161,13 @@ class _Addition:
         except (ConfigurationError, KeyNotKeptError, OSError) as error:
             self._complain(str(error))
             sys.exit(ExitCode.FOUND)
-        self._conclude(addition)
+        self._say(f"The profile {addition.name} is in {self.file.path}.")
+        if addition.entry is not None and addition.key is not None:
+            self._say(f"Its key is in {addition.entry.shown}.")
+        if addition.is_default:
+            self._say("It is used where no profile is named.")
+        profile = "" if addition.is_default else f" --profile {addition.name}"
+        self._say(f"Next: {program()} chat{profile}")
 
     def _placed(self, place: ServerAddress) -> ServerAddress:
         return place_of_hub(place) if place.preset.name == HUB else place
@@ -169,27 +182,13 @@ class _Addition:
             self._complain(error.message)
             sys.exit(ExitCode.FAILED)
 
-    def _name(self, place: ServerAddress) -> str:
-        wanted, taken = place.name, self.file.profiles
-        is_open = self.given.server is None or (wanted in taken and not self.given.replaces)
-        if self.given.profile is not None:
-            wanted = check_profile_name(self.given.profile, "--profile")
-        elif is_open and self.questions.has_person:
-            wanted = self.questions.line(
-                "Name of the profile",
-                "--profile",
-                default=free_name(wanted, taken),
-                check=lambda name: _new_name(check_profile_name(name, "--profile"), taken),
-            )
-        if wanted in taken and not self.given.replaces:
-            raise ConfigurationError("--profile", f"{wanted!r}, which is there", "another name, or --replace")
-        return wanted
-
     def _tried(self, name: str, place: ServerAddress) -> tuple[Addition, Sequence[str]]:
         """The profile and the models of the server, tried until it answers or the person has enough."""
         key = self._key(self.given, place, name)
         while True:
-            addition = self._addition(name, place, key)
+            settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
+            is_default = self.given.is_default or not self.file.has_upstream
+            addition = Addition(name, settings, key.secret, key.entry, is_default)
             gateway = trial_of(addition, os.environ)
             if self.given.untested:
                 return addition, ()
@@ -211,7 +210,10 @@ class _Addition:
                 case _Way.ADDRESS:
                     place = self._placed(moved(place, self.questions))
                 case _Way.NAME:
-                    return self._naming_a_model(addition), ()
+                    # The profile of a server that lists no models names the one that the person wants.
+                    model = self.given.model_id or self.questions.line("Id of the model", "--model")
+                    named = {"discover": False, "models": [model], "defaultModel": model}
+                    return replace(addition, settings={**addition.settings, **named}), ()
                 case _:
                     return addition, ()
 
@@ -225,17 +227,6 @@ class _Addition:
             return addition
         self._say(f"The base URL is {detected.shown_url}.")
         return replace(addition, settings={**addition.settings, "baseUrl": detected.base_url})
-
-    def _naming_a_model(self, addition: Addition) -> Addition:
-        """The profile of a server that lists no models: it names the one that a person wants."""
-        model = self.given.model_id or self.questions.line("Id of the model", "--model")
-        named = {"discover": False, "models": [model], "defaultModel": model}
-        return replace(addition, settings={**addition.settings, **named})
-
-    def _addition(self, name: str, place: ServerAddress, key: KeySource) -> Addition:
-        settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
-        is_default = self.given.is_default or not self.file.has_upstream
-        return Addition(name, settings, key.secret, key.entry, is_default)
 
     def _way_on(self, *, has_list: bool) -> _Way:
         """What to do after a failure; a script that names no model ends."""
@@ -277,15 +268,6 @@ class _Addition:
                 check=lambda model: _listed(model, models),
             )
         return addition if chosen is None else replace(addition, settings={**addition.settings, "defaultModel": chosen})
-
-    def _conclude(self, addition: Addition) -> None:
-        self._say(f"The profile {addition.name} is in {self.file.path}.")
-        if addition.entry is not None and addition.key is not None:
-            self._say(f"Its key is in {addition.entry.shown}.")
-        if addition.is_default:
-            self._say("It is used where no profile is named.")
-        profile = "" if addition.is_default else f" --profile {addition.name}"
-        self._say(f"Next: {program()} chat{profile}")
 
     def _say(self, text: str) -> None:
         self.console.print(escape(visible(text)))

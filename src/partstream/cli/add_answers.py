@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from partstream.config.editing import KeyPlace
     from partstream.upstream.endpoint import Preset
 
-__all__ = ["AddAnswers", "KeySource", "ServerAddress", "kept", "key_of", "key_place", "moved", "place_of"]
 
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
@@ -111,9 +110,6 @@ class KeySource:
 
 
 _NO_KEY: Final = KeySource({})
-
-
-# ---- where the server is ----
 
 
 def place_of(given: AddAnswers, questions: Questions) -> ServerAddress:
@@ -253,9 +249,6 @@ def _is_open(base_url: str, questions: Questions) -> bool:
     if questions.yes(question, "--allow-insecure-http", default=False):
         return True
     raise refusal
-
-
-# ---- where the key comes from ----
 
 
 def key_of(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:

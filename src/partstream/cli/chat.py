@@ -65,9 +65,6 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 
-# ---- chat session ----
-# One conversation in a terminal or a pipe: asks whoever it is held with, and shows the answers.
-
 _PROMPT: Final = "> "
 
 _COMMAND: Final = re.compile(r"/[a-z]+(\s.*)?", re.IGNORECASE)
@@ -186,7 +183,16 @@ class ChatSession:
         exit_code = ExitCode.FINE
         interactive = sys.stdin.isatty()
         if interactive:
-            self._greet()
+            # A person's own provider has a name only when its models are known.
+            name = self.partner.model_id
+            if name is None:
+                try:
+                    name = self.runner.run(self._model()).id
+                except PartstreamError as error:
+                    self.screens.say(self.partner.explain(error), "red")
+                    name = self.partner.vendor
+            self.screens.aside.print(f"[bold]{escape(visible(name))}[/bold] {escape(visible(self.partner.place))}")
+            self.screens.say(_HELP)
         with self.captures.door():
             for line in _typed_lines() if interactive else sys.stdin:
                 text = line.strip()
@@ -219,18 +225,6 @@ class ChatSession:
             self.screens.say("The answer holds no text.")
             exit_code = ExitCode.FAILED
         return exit_code
-
-    def _greet(self) -> None:
-        """Says who answers; of a person's own provider only when its models are known."""
-        name = self.partner.model_id
-        if name is None:
-            try:
-                name = self.runner.run(self._model()).id
-            except PartstreamError as error:
-                self.screens.say(self.partner.explain(error), "red")
-                name = self.partner.vendor
-        self.screens.aside.print(f"[bold]{escape(visible(name))}[/bold] {escape(visible(self.partner.place))}")
-        self.screens.say(_HELP)
 
     def _run_command(self, text: str, exit_code: ExitCode) -> ExitCode:
         """Runs what the line commands; a command that nobody knows is no question for a model, which may cost."""
@@ -345,8 +339,7 @@ def _typed_lines() -> Iterator[str]:
             return
 
 
-# ---- chat partners ----
-# Whom `partstream chat` asks: a model server, or a person's own provider.
+# ---- Chat partners ----
 
 
 class ChatPartner(Protocol):
@@ -469,7 +462,7 @@ class OwnProvider:
             self._say(f"{self._source} cannot be loaded, the version before answers: {said}", True)
 
 
-# ---- chat ----
+# ---- Chat ----
 
 
 @click.command(short_help="Chat with a model on any server that speaks a known protocol, or with your provider.")
@@ -540,7 +533,12 @@ def command(
         captures = ChatCaptures(file)
         session = ChatSession(runner, partner, screens, first, shows_thinking, captures)
         try:
-            sys.exit(session.converse() if prompt is None else session.answer(_text_of(prompt)))
+            if prompt is None:
+                sys.exit(session.converse())
+            text = sys.stdin.read() if prompt == "-" else prompt
+            if not text.strip():
+                raise click.UsageError("PROMPT: got an empty text, expected a message for the model")
+            sys.exit(session.answer(text))
         finally:
             runner.run(session.aclose())
             captures.write(screens.say)
@@ -558,10 +556,3 @@ def _configuration(
         timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
         protocol_folder=CACHE.path(),
     )
-
-
-def _text_of(prompt: str) -> str:
-    text = sys.stdin.read() if prompt == "-" else prompt
-    if not text.strip():
-        raise click.UsageError("PROMPT: got an empty text, expected a message for the model")
-    return text

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
     from partstream.upstream.detection_rules import Detected
 
-__all__ = ["command"]
-
 
 _COLUMNS: Final = ("Setting", "Value", "Source")
 _SECONDS: Final = 10.0

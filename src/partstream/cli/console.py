@@ -1,4 +1,9 @@
-"""The console of every command: it styles text, and other people's text in it acts on no terminal."""
+"""The console of every command: it styles text, and other people's text in it acts on no terminal.
+
+:func:`make_console` is the way to print; :class:`StreamRenderer` shows the parts of an answer: thinking dimmed, tool
+calls as boxes, the usage as a line. :class:`WordWrap` breaks streamed text between words. :class:`Questions` asks a
+person at a terminal; without one, it says which option answers the question.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +51,6 @@ if TYPE_CHECKING:
     from partstream.codec.system import UserFolder
     from partstream.lm.outputs import StreamOutput
 
-
-# ---- wrapping ----
-# Breaks text at the width of a terminal: streamed text between words, commands before options; knows no terminal.
 
 _PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
 
@@ -121,7 +123,7 @@ class WordWrap:
         return piece
 
 
-# ---- console ----
+# ---- Console ----
 
 
 def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console:
@@ -205,8 +207,7 @@ class _Gated:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-# ---- rendering ----
-# Shows parts to a person in a terminal: thinking dimmed, tool calls as boxes, the usage as a line of text.
+# ---- Rendering ----
 
 _ARGUMENTS_ON_ONE_LINE: Final = 60
 """Columns. Longer arguments are shown as indented JSON on several lines."""
@@ -340,8 +341,7 @@ def _call_box(call: ToolCallPart) -> Panel:
     )
 
 
-# ---- sign of life ----
-# Says from time to time that an answer is still waited for; prints nothing itself.
+# ---- Sign of life ----
 
 MOMENTS: Final = (3.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 600.0)
 """Seconds after the question. A model that a server has to load first takes from some seconds to minutes."""
@@ -373,8 +373,7 @@ async def saying_that_it_waits(
             await waiting
 
 
-# ---- busy ----
-# Says in a terminal what a command is busy with, until it is done; says nothing where no terminal shows it.
+# ---- Busy ----
 
 
 @contextmanager
@@ -406,8 +405,7 @@ async def waiting_for(what: str) -> AsyncIterator[None]:
         yield
 
 
-# ---- asking ----
-# Asks a person at a terminal; where there is none, says which option answers a question.
+# ---- Asking ----
 
 
 class Questions:
@@ -524,8 +522,7 @@ _YES = frozenset({"y", "yes"})
 _NO = frozenset({"n", "no"})
 
 
-# ---- page files ----
-# Pages as files: for their owner alone, because a page says what somebody works with, and how much.
+# ---- Page files ----
 
 IN_BROWSER: Final = ""
 """The name of the file when no file was named."""

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from partstream.runtime.consumer import LanguageModelChat
     from partstream.runtime.tool_loop import ToolLoopEvent, ToolLoopResult
 
-__all__ = ["command"]
 
 _QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
 _MODEL: Final = LanguageModelChatInformation(
@@ -63,7 +62,6 @@ _MODEL: Final = LanguageModelChatInformation(
 _SECONDS_PER_EVENT: Final = 0.025
 _PAUSE_SECONDS: Final = 0.5
 
-# ---- the tools ----
 
 _WEATHER: Final = {"Lisbon": "24 °C, sunny, a light wind from the sea"}
 _HOURS_FROM_UTC: Final = {"Tokyo": 9}
@@ -83,8 +81,6 @@ _TOOLS: Final = (
     ToolFunction(Tool("get_weather", "Tells the weather in a city.", _CITY), _get_weather),
     ToolFunction(Tool("get_time", "Tells what time it is in a city.", _CITY), _get_time),
 )
-
-# ---- the command ----
 
 
 @click.command(short_help="Watch a whole conversation turn run over real HTTP.")

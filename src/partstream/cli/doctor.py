@@ -36,7 +36,6 @@ from partstream.config.table import Given
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration
 
-__all__ = ["command"]
 
 _EDITORS: Final = (
     ("VS Code", "Code", ".vscode"),

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from partstream.upstream.model_facts import Fact
     from partstream.upstream.model_information import LimitSettings, OfferedModel
 
-__all__ = ["command"]
-
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
 @provider_option("List the models of this Python file's provider, in place of a server's.")
@@ -85,7 +83,17 @@ def command(
     if provider_source is not None:
         check_beside_provider({**options, "allow": allow, "deny": deny, "limit_policy": limit_policy})
         log_as_wanted(options)
-        _show_provider(provider_source, as_json=as_json)
+        provider = load(provider_source)
+        try:
+            with redirect_stdout(sys.stderr):  # what the file prints is no model
+                listed = asyncio.run(_listed(provider, default_name(provider_source)))
+        except PartstreamError as error:
+            _fail(str(error))
+        rows = [_own_row(model) for model in listed]
+        if as_json:
+            click.echo(dumps(rows))
+        else:
+            _show(rows, make_console(), f"{provider_source} lists no models.", legend="")
         return
     given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
     places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
@@ -106,21 +114,6 @@ def command(
 def _fail(said: str) -> NoReturn:
     make_console(stderr=True).print(f"[red]{escape(visible(said))}[/red]", soft_wrap=True)
     sys.exit(ExitCode.FAILED)
-
-
-def _show_provider(source: str, *, as_json: bool) -> None:
-    """The models of a person's own provider."""
-    provider = load(source)
-    try:
-        with redirect_stdout(sys.stderr):  # what the file prints is no model
-            listed = asyncio.run(_listed(provider, default_name(source)))
-    except PartstreamError as error:
-        _fail(str(error))
-    rows = [_own_row(model) for model in listed]
-    if as_json:
-        click.echo(dumps(rows))
-    else:
-        _show(rows, make_console(), f"{source} lists no models.", legend="")
 
 
 async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[LanguageModelChatInformation]:
@@ -198,8 +191,6 @@ def _with_source(fact: Fact[Any]) -> dict[str, Any]:
     return {"value": fact.value, "source": fact.source.value, "field": fact.field}
 
 
-# ---- for people ----
-
 _COLUMNS: Final = ("id", "name", "family", "version", "input", "output", "tools", "images")
 _NUMBERS: Final = frozenset({"input", "output"})
 _LEGEND: Final = "Unmarked: from the server's list. *: from its details about the model. ?: assumed."
@@ -229,7 +220,10 @@ def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: s
             console.print(Text(_line(row, widths)), soft_wrap=True)
     else:
         for row in cells:
-            _show_below_each_other(row, console)
+            # Too narrow for a line: the id, and below it all that is known.
+            console.print(Text(row[0], "bold"), soft_wrap=True)
+            known = ", ".join(f"{name} {cell}" for name, cell in zip(_COLUMNS[1:], row[1:], strict=True))
+            console.print(Padding(Text(known), (0, 0, 0, _GAP)))
     if legend:
         console.print(Text(legend, "dim"))
 
@@ -247,13 +241,6 @@ def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
         for name, cell, width in zip(_COLUMNS, cells, widths, strict=True)
     )
     return (" " * _GAP).join(padded).rstrip()
-
-
-def _show_below_each_other(cells: tuple[str, ...], console: Console) -> None:
-    """One model in a terminal that is too narrow for a line: its id, and below it all that is known."""
-    console.print(Text(cells[0], "bold"), soft_wrap=True)
-    known = ", ".join(f"{name} {cell}" for name, cell in zip(_COLUMNS[1:], cells[1:], strict=True))
-    console.print(Padding(Text(known), (0, 0, 0, _GAP)))
 
 
 def _shown(fact: dict[str, Any]) -> str:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# ---- writing ----
-# Writes a project from a template, into a folder of its own.
-
 _PROVIDER: Final = "provider.py.txt"
 _SHARED: Final = {"README.md": "README.md.txt", "pyproject.toml": "pyproject.toml.txt", ".gitignore": "gitignore.txt"}
 _TAKEN: Final = sys.stdlib_module_names | {"partstream", "pytest", "mypy"}
@@ -144,8 +141,6 @@ def _filled(file: str, names: Mapping[str, str]) -> str:
 def _template(file: str) -> str:
     return files("partstream.cli").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")
 
-
-# ---- new ----
 
 _NAMES = [name for template in TEMPLATES.values() for name in (template.name, *template.also_called)]
 _LIST = "\n".join(f"  {template.name:<16} {template.says}" for template in TEMPLATES.values())

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 
-# ---- logs ----
-# Writes the log to standard error for a command that is asked to.
-
-
 def log_to_standard_error(level: LogLevel) -> None:
     """Writes what Partstream logs from a level on, until the command ends."""
     logger = logging.getLogger("partstream")
@@ -56,8 +52,6 @@ class _Records(logging.Formatter):
             record.levelname = LogLevel.TRACE.name
         return visible_record(super().format(record))
 
-
-# ---- upstream options ----
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from partstream.config.table import Layer
 
-__all__ = ["command"]
-
 
 @click.group("profiles", invoke_without_command=True, short_help="List the profiles of your file, or remove one.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")

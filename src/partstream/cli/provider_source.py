@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
 
 
-# ---- table ----
-# The templates of `partstream new`, a row each; their files are in the folder `templates`.
-
-
 @dataclass(frozen=True, slots=True)
 class Template:
     """One kind of project.
@@ -165,8 +161,6 @@ def requirements_of(module: str) -> tuple[str, ...]:
 _COME_ALONE: Final = frozenset({"openai"})
 """Modules of templates that many programs use without the framework."""
 
-
-# ---- provider source ----
 
 _Made = TypeVar("_Made")
 

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping
 
 
-# ---- serve ways ----
-# Where `partstream serve` serves: in this process, in several, or elsewhere.
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -114,11 +111,20 @@ class Deployment:
             UsageError: An option, a setting or a file is of no use.
         """
         if self.print_ray:
-            return _print_ray_config(plan)
+            from partstream.hub.commands_deploy import serve_config  # noqa: PLC0415 - for this alone
+
+            click.echo(serve_config(plan), nl=False)
+            return ExitCode.FINE
         if self.print_kubernetes:
-            return _print_kubernetes(self, plan)
+            from partstream.hub.commands_deploy import kubernetes_text  # noqa: PLC0415 - for this alone
+
+            click.echo(kubernetes_text(plan, self.workers), nl=False)
+            return ExitCode.FINE
         if self.host_program == "ray":
-            return _serve_on_ray(self, plan, screen)
+            from partstream.hub.commands_deploy import serve_on_ray  # noqa: PLC0415 - for this alone
+
+            with _usage_errors("port"):
+                return serve_on_ray(plan, self.workers, screen)
         return _serve_here(plan, screen) if self.workers == 1 else _serve_by_workers(self, plan, screen)
 
 
@@ -149,27 +155,6 @@ def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
     return asyncio.run(Workers(plan, start, shared, own, screen).run())
 
 
-def _serve_on_ray(way: Deployment, plan: ServePlan, screen: Screen) -> int:
-    from partstream.hub.commands_deploy import serve_on_ray  # noqa: PLC0415 - for this alone
-
-    with _usage_errors("port"):
-        return serve_on_ray(plan, way.workers, screen)
-
-
-def _print_ray_config(plan: ServePlan) -> int:
-    from partstream.hub.commands_deploy import serve_config  # noqa: PLC0415 - for this alone
-
-    click.echo(serve_config(plan), nl=False)
-    return ExitCode.FINE
-
-
-def _print_kubernetes(way: Deployment, plan: ServePlan) -> int:
-    from partstream.hub.commands_deploy import kubernetes_text  # noqa: PLC0415 - for this alone
-
-    click.echo(kubernetes_text(plan, way.workers), nl=False)
-    return ExitCode.FINE
-
-
 @contextmanager
 def _usage_errors(port: str) -> Iterator[None]:
     """Says what is wrong as a wrong use of the command.
@@ -185,8 +170,6 @@ def _usage_errors(port: str) -> Iterator[None]:
     except CallerError as error:
         raise click.UsageError(str(error)) from error
 
-
-# ---- serve ----
 
 _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
 """What the extra `serve` installs and the server cannot do without."""
@@ -278,17 +261,7 @@ def command(
         otlp=otlp,
         options=options,
     )
-    _check_extra()  # first: a token that is made and never shown helps nobody
-    click.get_current_context().exit(way.serve(plan, screen))
-
-
-def _check_extra() -> None:
-    """Refuses to start without what the extra `serve` installs.
-
-    Raises:
-        UsageError: Something is missing.
-    """
-    try:
+    try:  # before a token is made, which would never be shown
         import partstream.server.uvicorn_server  # noqa: F401, PLC0415 - takes 0.1 s, and is not there without the extra
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
@@ -296,3 +269,4 @@ def _check_extra() -> None:
         raise click.UsageError(
             f"{error.name} is missing, which `partstream serve` needs: {to_install('serve')}"
         ) from error
+    click.get_current_context().exit(way.serve(plan, screen))

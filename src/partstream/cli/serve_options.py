@@ -12,9 +12,6 @@ from partstream.server.settings import SERVING_NUMBERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.server.settings import ServingNumber
-
-__all__ = ["SERVE_PREFIX", "number_options", "option_of", "variable_of"]
 
 SERVE_PREFIX: Final = "PARTSTREAM_SERVE_"
 
@@ -36,21 +33,17 @@ def number_options(function: Callable[_Parameters, _Result]) -> Callable[_Parame
     """Adds to a command an option for each number of a server; those that nobody gives are None."""
     with_options: Any = function
     for number in reversed((*SERVING_NUMBERS, *CONNECTION_NUMBERS)):
-        with_options = _option(number)(with_options)
+        kind = (
+            click.IntRange(int(number.least), int(number.most))
+            if number.is_whole
+            else click.FloatRange(number.least, number.most)
+        )
+        with_options = click.option(
+            option_of(number.name),
+            number.name,
+            type=kind,
+            metavar=number.unit.upper() if number.unit in ("seconds", "bytes") else "N",
+            envvar=variable_of(number.name),
+            help=f"{number.says}. Default: {number.default:,.10g}.",
+        )(with_options)
     return cast("Callable[_Parameters, _Result]", with_options)
-
-
-def _option(number: ServingNumber) -> Callable[[Any], Any]:
-    kind = (
-        click.IntRange(int(number.least), int(number.most))
-        if number.is_whole
-        else click.FloatRange(number.least, number.most)
-    )
-    return click.option(
-        option_of(number.name),
-        number.name,
-        type=kind,
-        metavar=number.unit.upper() if number.unit in ("seconds", "bytes") else "N",
-        envvar=variable_of(number.name),
-        help=f"{number.says}. Default: {number.default:,.10g}.",
-    )

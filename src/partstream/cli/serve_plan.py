@@ -1,6 +1,9 @@
-"""All that the options of `partstream serve` choose, as one value, which other processes can be given.
+"""The options of `partstream serve` as one value, what it opens, and what the command says.
 
-No key is in it: it has the places of keys alone, and whoever serves reads them there.
+:class:`ServePlan` can be given to other processes. It holds no key: only the places of keys, where the serving process
+reads them. :class:`Opened` is a plan opened in this process: the providers from files, modules and profiles, the store
+of responses, the :class:`Observers` that hear of each answer (screen, ledger, metrics, spans), and a hub. A
+:class:`Screen` says as text or JSON where the server listens, which models there are, and what happens.
 """
 
 from __future__ import annotations
@@ -57,9 +60,6 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
 
 
-# ---- serve store ----
-# The options of `partstream serve` for the responses that clients ask to store.
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -113,8 +113,7 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
     return SQLiteAnswers(options["store_file"] or DATA.path() / _FILE_NAME, options["store_days"])
 
 
-# ---- serve providers ----
-# The providers that `partstream serve` serves: from files and modules, of profiles, and the built-in one.
+# ---- Serve providers ----
 
 _DEMO: Final = "demo"
 
@@ -215,8 +214,7 @@ class ServedProviders:
         self.by_name[unused] = provider
 
 
-# ---- serve observers ----
-# Everybody who hears of each answer that `partstream serve` has given: the screen, the ledger, metrics and spans.
+# ---- Serve observers ----
 
 METRICS_PATH: Final = "/metrics"
 
@@ -310,7 +308,7 @@ class Observers:
         return json_line if self.as_json or self.log == LogForm.JSON.value else text_line
 
 
-# ---- serve plan ----
+# ---- Serve plan ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,7 +437,11 @@ class ServePlan:
         if self.profiles:
             providers.add_upstreams(self.profiles)
         elif not providers.by_name:
-            _add_server_of_settings(providers)
+            try:
+                providers.add_upstreams((None,))
+            except click.UsageError as error:
+                ways = "give a file such as my_model.py, or --demo, or name a model server"
+                raise click.UsageError(f"nothing to serve: {ways} ({error.message})") from error
         return providers
 
     def settings_number(self, name: str) -> float:
@@ -507,21 +509,7 @@ def _given(options: Mapping[str, Any], kind: type) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None and name in names}
 
 
-def _add_server_of_settings(providers: ServedProviders) -> None:
-    """Adds the server that the settings name.
-
-    Raises:
-        UsageError: They name none.
-    """
-    try:
-        providers.add_upstreams((None,))
-    except click.UsageError as error:
-        ways = "give a file such as my_model.py, or --demo, or name a model server"
-        raise click.UsageError(f"nothing to serve: {ways} ({error.message})") from error
-
-
-# ---- serve screen ----
-# What `partstream serve` says, as text or JSON: where it listens, which models there are, and what happens.
+# ---- Serve screen ----
 
 _MOST_MODELS = 12
 _USUAL_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
@@ -690,8 +678,7 @@ def _write(**fields: Any) -> None:
     echo_while_read(json.dumps(fields, ensure_ascii=False))
 
 
-# ---- serve process ----
-# Serves in this process what the options of `partstream serve` choose, until it is stopped.
+# ---- Serve process ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from partstream.cli.serve_plan import ServePlan
 
-__all__ = ["WorkerCommand", "main"]
-
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:

@@ -1,4 +1,7 @@
-"""Several processes that serve on the same sockets: starts them, starts one again that died, and ends all together."""
+"""Several processes that serve on the same sockets: starts them, starts one again that died, and ends all together.
+
+A worker that dies is started again after a delay, which doubles until one start has held.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
 
     from partstream.cli.serve_plan import Screen, ServePlan, Start
 
-
-# ---- serve restarts ----
-# How long to wait before a worker process that has died is started again; reads no clock.
 
 LONGEST_DELAY: Final = 30.0
 """Seconds; a machine on which every start fails is not kept busy by starting."""
@@ -50,8 +50,6 @@ class Restarts:
         self._next = min(2 * delay, LONGEST_DELAY)
         return delay
 
-
-# ---- serve workers ----
 
 _HEARING_SECONDS: Final = 5.0
 """How long the reports of a worker that has ended are read: a program that it started may hold the pipe open."""
@@ -166,7 +164,11 @@ class Workers:
                 said: dict[str, Any] = json.loads(line)
                 if said["type"] == "listening":
                     has_listened = True
-                    self._say_started(number, pid, said)
+                    if self._is_news("listening"):
+                        self.screen.started(self.start, said["base_paths"])
+                        self._first_listens.set()
+                    address = self.own[number - 1][0].getsockname()
+                    self.screen.worker_started(number, pid, f"http://{address[0]}:{address[1]}")
                 elif number == 1 and self._is_news("models"):
                     self.screen.listed(said["models"])
         finally:
@@ -177,13 +179,6 @@ class Workers:
         is_news = what not in self._said
         self._said.add(what)
         return is_news
-
-    def _say_started(self, number: int, pid: int, said: dict[str, Any]) -> None:
-        if self._is_news("listening"):
-            self.screen.started(self.start, said["base_paths"])
-            self._first_listens.set()
-        address = self.own[number - 1][0].getsockname()
-        self.screen.worker_started(number, pid, f"http://{address[0]}:{address[1]}")
 
 
 def _tell(process: Process, number: signal.Signals) -> None:

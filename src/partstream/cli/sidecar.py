@@ -8,8 +8,6 @@ import click
 
 from partstream.cli.terminal import ExitCode
 
-__all__ = ["command"]
-
 
 @click.command("sidecar")
 def command() -> None:

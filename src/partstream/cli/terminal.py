@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ---- terminal ----
-
-
 class _GatedStream:
     """A text stream whose text is made visible; in all else, it is the stream that it stands for.
 
@@ -98,8 +95,7 @@ def ungated(stream: IO[str]) -> IO[str]:
     return stream.stream if isinstance(stream, _GatedStream) else stream
 
 
-# ---- pipes ----
-# Drops the output of a command whose reader has gone.
+# ---- Pipes ----
 
 
 def drop_output() -> None:
@@ -116,8 +112,7 @@ def echo_while_read(text: str) -> None:
         drop_output()
 
 
-# ---- exit codes ----
-# The exit codes of all commands: one table, so that scripts can rely on them.
+# ---- Exit codes ----
 
 
 class ExitCode(IntEnum):
@@ -139,8 +134,7 @@ class ExitCode(IntEnum):
     """Whoever read its output has gone, as shells report it."""
 
 
-# ---- program ----
-# How a person starts this program again: what hints name in front of a command.
+# ---- Program ----
 
 _NAME: Final = "partstream"
 _OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})

@@ -1,8 +1,7 @@
-"""`partstream usage`: shows the tokens and cost of answers on this machine, by day and model, or by who asked for them;
-does not count them.
+"""`partstream usage`: shows the tokens and cost of answers on this machine, by day and model, or by client.
 
 There are two sources: what servers of others reported to this machine, and what this machine served. Answers that were
-served from such a server are in both, and are added up once.
+served from such a server are in both, and are added up once. `--html` writes them as a page.
 """
 
 from __future__ import annotations
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
 
     from partstream.tokens.records import AnswerRow, UsageRow
 
-
-# ---- usage ----
 
 _WIDEST_BAR: Final = 60
 """Columns."""
@@ -158,9 +155,15 @@ def command(
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
-        _show(make_console(), totals, columns)
+        console = make_console()
+        console.print(_table(totals, columns))
+        console.print()
+        for line in _bars(console, totals):
+            console.print(line, soft_wrap=True)
+    elif not rows and (named is None or not served):
+        click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(str(path))}.")
     else:
-        _say_nothing_yet(str(path), days, model_pattern, is_empty=not rows and (named is None or not served))
+        click.echo(f"No answer of a model that matches {visible(model_pattern)} in the last {days} days.")
 
 
 def _upstreams_of(profile: str) -> frozenset[str]:
@@ -188,13 +191,6 @@ def _clear(file: LedgerFile, *, is_sure: bool) -> None:
     click.echo("The usage of all answers was deleted.")
 
 
-def _say_nothing_yet(path: str, days: int, model_pattern: str, *, is_empty: bool) -> None:
-    if is_empty:
-        click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(path)}.")
-    else:
-        click.echo(f"No answer of a model that matches {visible(model_pattern)} in the last {days} days.")
-
-
 def _row(
     day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: UsageTotals
 ) -> dict[str, Any]:
@@ -216,16 +212,6 @@ def _row(
         "cachedShare": totals.cached_share,
         "unknown": {name: one.unknown for name, one in sums.items() if one.unknown},
     }
-
-
-# ---- for people ----
-
-
-def _show(console: Console, totals: _Totals, columns: tuple[str, ...]) -> None:
-    console.print(_table(totals, columns))
-    console.print()
-    for line in _bars(console, totals):
-        console.print(line, soft_wrap=True)
 
 
 def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
@@ -300,7 +286,8 @@ def _bars(console: Console, totals: _Totals) -> list[Text]:
         tokens = pieces.get(day, (0.0, 0.0, 0.0))
         line = Text(f"{day.isoformat()}  ")
         for count, (_, drawn, ascii_drawn, style) in zip(tokens, _KINDS, strict=True):
-            line.append((drawn if can_draw else ascii_drawn) * _columns(count, most, width), style)
+            columns = max(round(count / most * width), 1) if count else 0  # at least one for any tokens at all
+            line.append((drawn if can_draw else ascii_drawn) * columns, style)
         lines.append(line.append(f" {sum(tokens):,.0f}" if day in pieces else ""))
     legend = Text("            ")
     for name, drawn, ascii_drawn, style in _KINDS:
@@ -320,11 +307,6 @@ def _pieces(totals: UsageTotals) -> tuple[float, float, float]:
     return totals.input.known - cached, cached, totals.output.known
 
 
-def _columns(count: float, most: float, width: int) -> int:
-    """The length of a piece; at least one column for any tokens at all."""
-    return max(round(count / most * width), 1) if count else 0
-
-
 def _can_encode(text: str, encoding: str) -> bool:
     try:
         text.encode(encoding)
@@ -332,9 +314,6 @@ def _can_encode(text: str, encoding: str) -> bool:
         return False
     return True
 
-
-# ---- usage page ----
-# Writes the page of token usage, for `partstream usage --html`: into a file, or into the browser.
 
 _FILE: Final = "token-usage.html"
 

@@ -31,5 +31,5 @@ _LAZY: Final = {
 def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
-        raise AttributeError(f"module 'partstream.configuration' has no attribute {name!r}")
+        raise AttributeError(f"module 'partstream.config' has no attribute {name!r}")
     return getattr(import_module(module), name)

@@ -1,4 +1,10 @@
-"""Adds a profile to the user's file, and removes one: its key in the keyring and its settings in the file."""
+"""Adds a profile to the user's file, and removes one: its key in the keyring and its settings in the file.
+
+The file is changed as text, so that everything else in it stays as it is, its comments too. A change counts only if
+TOML reads the new text as the old document with the change in it. If no text does, for a file of an unusual form,
+nothing is written (docs/decisions/0014-the-file-is-changed-as-text.md). The key goes into the system's keyring or a
+file before the settings are written; a later failure puts back what was there.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +32,6 @@ if TYPE_CHECKING:
 
     from partstream.upstream.configuration import GatewayConfiguration
 
-
-# ---- file edits ----
-# Changes the user's file as text, so that everything else in it stays as it is, its comments too.
-#
-# A change counts only if TOML reads the new text as the old document with the change in it. If no text does, for a
-# file of an unusual form, nothing is written. See docs/decisions/0014-the-file-is-changed-as-text.md.
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TABLE: Final = re.compile(r"\s*\[", re.ASCII)
@@ -241,8 +241,7 @@ def _value(value: Any) -> str:
     return dumps(value).decode().replace("\x7f", "\\u007f")
 
 
-# ---- key keeping ----
-# Keeps a key in the system's keyring or in a file, and puts back what was there when a later step fails.
+# ---- Key keeping ----
 
 KEYRING_SERVICE: Final = "partstream"
 """The service under which our entries stand; the user of an entry is the name of a profile."""
@@ -443,7 +442,7 @@ KeyPlace: TypeAlias = KeyringEntry | KeyFile
 """Where a key is kept."""
 
 
-# ---- adding ----
+# ---- Adding ----
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 

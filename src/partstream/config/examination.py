@@ -1,4 +1,12 @@
-"""Checks the configuration and the server, and says what to do; sends nothing that costs money unless it is told to."""
+"""Checks the configuration and the server, or a person's own provider, and says what to do.
+
+Each check makes :class:`Finding` values. Checks run in the order in which a request or a host needs them, and a check
+that depends on a failed one is left out. :func:`examine` reads the settings, gets the key, asks for the list of models,
+and sends an empty request to the endpoint of each protocol, which costs nothing. :func:`examine_provider` loads the
+file, lists its models, checks their information and counts a few tokens. A model is asked for a short answer only if
+the caller wants that; it is the only check that may cost something. :class:`Advice` holds the sentences that fit the
+place of the person: a terminal or an editor.
+"""
 
 from __future__ import annotations
 
@@ -62,10 +70,6 @@ if TYPE_CHECKING:
     from partstream.upstream.model_information import ModelSelection
 
 
-# ---- findings ----
-# What a check of the configuration and the server found, as a value.
-
-
 class CheckStatus(StrEnum):
     """The verdict on one check."""
 
@@ -91,8 +95,7 @@ class Finding:
     advice: str = ""
 
 
-# ---- endpoints ----
-# Checks what a server speaks: sends an empty request to the endpoint of each protocol, which costs nothing.
+# ---- Endpoints ----
 
 _ENDPOINTS_SECONDS: Final = 8.0
 """For the requests to all endpoints, which are sent at the same time."""
@@ -131,25 +134,36 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
     asked = await ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
     signs, sign = asked.signs, asked.signs[own.name]
-    says = _says(own, [wire for wire in wires if wire is not own], asked)
+    others = [wire for wire in wires if wire is not own]
+    there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
+    missing = [wire for wire in others if signs[wire.name].presence is Presence.MISSING]
+    says = f"it {_VERBS[sign.presence]} {_shown(own, asked)}"
+    if there:
+        says += f", and {'' if sign.presence is Presence.THERE else 'speaks '}{_listed(there, asked)}"
+    if missing:
+        says += f"; it does not speak {_listed(missing, asked, 'or')}"
     if sign.presence is Presence.THERE:
         return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
     if sign.presence is Presence.SILENT:
         advice = sign.advice or "the finding about its models may say why"
         return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
     advice = sign.advice or (WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
-    spoken = next((wire for wire in wires if signs[wire.name].presence is Presence.THERE), None)
-    if spoken is not None:
-        advice = f"leave `protocol` out, or set it to {spoken.name}{_and_base_url(spoken, elsewhere)}"
+    if there:
+        base_url = elsewhere.get(there[0].name)
+        more = "" if base_url is None else f", and `baseUrl` to {hidden_url(base_url)}"
+        advice = f"leave `protocol` out, or set it to {there[0].name}{more}"
     elif is_set:
         advice = await advice_on_protocol(gateway, connections) or advice
     return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
 
 
-def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:
-    """The base URLs of the other protocols that stand below another one on the same host, by name.
+_USUAL_BASE_PATH: Final = "/v1"
 
-    A protocol with a base path of its own is asked for only at a server that is known to speak it.
+
+def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:
+    """The base URLs of the other protocols that differ from `url`, by name.
+
+    A protocol with a base path of its own is tried only at a server that is known to speak it.
     """
     server, paths = server_at(url), [wire.path for wire in wires]
     places = {}
@@ -159,26 +173,6 @@ def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtoc
         elif own.own_base_path and wire is not own and not wire.own_base_path:
             places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
     return places
-
-
-_USUAL_BASE_PATH: Final = "/v1"
-
-
-def _and_base_url(wire: CandidateProtocol, elsewhere: Mapping[str, str]) -> str:
-    return f", and `baseUrl` to {hidden_url(elsewhere[wire.name])}" if wire.name in elsewhere else ""
-
-
-def _says(own: CandidateProtocol, others: Sequence[CandidateProtocol], asked: Round) -> str:
-    """What the server speaks and what not, each with the answer that says so."""
-    signs = asked.signs
-    there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
-    missing = [wire for wire in others if signs[wire.name].presence is Presence.MISSING]
-    sentence = f"it {_VERBS[signs[own.name].presence]} {_shown(own, asked)}"
-    if there:
-        sentence += (
-            f", and {'speaks ' if signs[own.name].presence is not Presence.THERE else ''}{_listed(there, asked)}"
-        )
-    return sentence + (f"; it does not speak {_listed(missing, asked, 'or')}" if missing else "")
 
 
 _VERBS: Final = {
@@ -199,8 +193,7 @@ def _shown(wire: CandidateProtocol, asked: Round) -> str:
     return f"{wire.title} ({path}: {asked.signs[wire.name].says})"
 
 
-# ---- advice ----
-# Advice that fits the place where a person stands: at a terminal, or before an editor.
+# ---- Advice ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +256,7 @@ def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> st
     return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""
 
 
-# ---- model trial ----
-# Asks a model for a short answer, to find out whether one comes: the only check that may cost something.
+# ---- Model trial ----
 
 MOST_TOKENS: Final = 16
 """The most tokens of the answer: OpenAI's Responses refuse a smaller limit."""
@@ -337,7 +329,7 @@ def _tokens(answer: _Answer) -> str:
     return f", for {usage.input_tokens} tokens in and {usage.output_tokens} out"
 
 
-# ---- examination ----
+# ---- Examination ----
 
 _logger = logging.getLogger("partstream.configuration")
 
@@ -486,7 +478,9 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
                 base_path, further_lists = corner.find_model_lists(urlsplit(known.base_url).path)
                 lists = list_questions(base_path, further_lists, corner.models_path)
                 answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
-                answer = _telling(answers)
+                # The answer that says most: the refusal of a key, even if another list needs none; else a list.
+                refused = (answer for answer in answers if answer.status in (401, 403))
+                answer = next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
                 listed = await _judged(answer, known, fetch, advice)
             findings = [*_protocol(upstream.detected), *listed]
             is_told = any(finding.verdict is CheckStatus.PROBLEM for finding in listed) and answer.status < 500
@@ -515,12 +509,6 @@ def _protocol(detected: Detected | None) -> list[Finding]:
     return [Finding("protocol", verdict, detected.says, detected.advice)]
 
 
-def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
-    """The answer that says most: that the key is refused, also where another list needs none, else a list."""
-    refused = (answer for answer in answers if answer.status in (401, 403))
-    return next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
-
-
 _ADVICE: Final = {
     402: "is there credit left for this key?",
     403: "the key may not do this",
@@ -535,7 +523,14 @@ _LISTS_NOTHING: Final = Finding(
 
 async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> list[Finding]:
     if answer.status != 200:
-        return [await _refused(answer, gateway, fetch, advice)]
+        error = list_refusal(answer, gateway)
+        if says_path_is_missing(error):
+            helps = await advice_on_missing_list(fetch, gateway)
+            error.advise(f"{helps} If so: name models in `models`" if is_general(helps) else helps)
+        verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
+        explained(error, gateway, advice)
+        helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
+        return [Finding("server", verdict, f"asked for its models, {error.statement}", helps)]
     try:
         document = loads(answer.body)
     except JSONDecodeError:
@@ -557,18 +552,6 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     return findings
 
 
-async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> Finding:
-    """What an answer with an error status says, in the server's own words."""
-    error = list_refusal(answer, gateway)
-    if says_path_is_missing(error):
-        missing = await advice_on_missing_list(fetch, gateway)
-        error.advise(f"{missing} If so: name models in `models`" if is_general(missing) else missing)
-    verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
-    explained(error, gateway, advice)
-    helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
-    return Finding("server", verdict, f"asked for its models, {error.statement}", helps)
-
-
 def _named(gateway: GatewayConfiguration) -> set[str]:
     """Every model id in the configuration."""
     others = (other for ids in gateway.fallbacks.values() for other in ids)
@@ -576,8 +559,7 @@ def _named(gateway: GatewayConfiguration) -> set[str]:
     return {*gateway.selection.overrides, *gateway.model_requests, *gateway.fallbacks, *others, *default}
 
 
-# ---- harness ----
-# Says whether VS Code's Copilot harness offers the models of extensions, and what helps if not; reads no settings.
+# ---- Harness ----
 
 LISTS_MODELS: Final = "chat.agentHost.byokModels.enabled"
 """The setting of VS Code with which the agent host lists the models of extensions."""
@@ -621,8 +603,7 @@ def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") ->
     return Finding(subject, CheckStatus.FINE, "offers the models, with an account and without one")
 
 
-# ---- provider examination ----
-# Checks a person's own provider as far as a host will use it, and says what to do; asks it only if it is told to.
+# ---- Provider examination ----
 
 _MEND: Final = "mend this line"
 _MOST_NAMES: Final = 10
@@ -851,7 +832,7 @@ def _count_of(listed: Sequence[LanguageModelChat]) -> str:
     return f"it lists {len(listed)} model{'' if len(listed) == 1 else 's'}: {names}{more}"
 
 
-# ---- the information about a model ----
+# ---- The information about a model ----
 
 
 def _information(model: LanguageModelChatInformation) -> Iterator[Finding]:

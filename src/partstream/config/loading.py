@@ -1,4 +1,11 @@
-"""Reads settings from all places and makes one configuration of them; hosts and commands load it here."""
+"""Reads settings from all places and makes one configuration of them; hosts and commands load it here.
+
+A key comes from the setting `apiKey`, or from the place that another setting names: a variable, a file, the keyring,
+the output of a command, or Vercel. Nothing is read before the first request, so that a list of models can be shown
+without the key. :class:`RenewingKey` keeps a key until it expires, and renews it once for all requests that wait. A
+project's OIDC token comes from the login of the Vercel CLI, as the CLI itself gets it, from the places of the public
+package `@vercel/oidc`; that login goes to Vercel alone, never to the upstream.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +58,6 @@ if TYPE_CHECKING:
 
     from partstream.config.table import Resolved
 
-
-# ---- key places ----
-# Reads a key from its place: a variable, a file, the keyring, or the output of a command. Keeps no key.
 
 _logger = logging.getLogger("partstream.configuration")
 
@@ -145,7 +149,12 @@ async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
         raise CredentialError(source, error.strerror or type(error).__name__, "a program that can be run") from None
     try:
         async with asyncio.timeout(seconds):
-            output = await _output_of(process, source)
+            assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
+            output = b""
+            while chunk := await process.stdout.read(_MAX_BYTES):
+                output += chunk
+                if len(output) > _MAX_BYTES:
+                    raise CredentialError(source, f"more than {_MAX_BYTES} bytes", "the key and nothing else")
             status = await process.wait()
     except TimeoutError:
         raise CredentialError(source, f"no exit within {seconds:g} s", "a key") from None
@@ -154,16 +163,6 @@ async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
     if status != 0:
         raise CredentialError(source, f"the exit code {status}", "0; run it in a terminal to see why")
     return _text(output, source)
-
-
-async def _output_of(process: asyncio.subprocess.Process, source: str) -> bytes:
-    assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
-    output = b""
-    while chunk := await process.stdout.read(_MAX_BYTES):
-        output += chunk
-        if len(output) > _MAX_BYTES:
-            raise CredentialError(source, f"more than {_MAX_BYTES} bytes", "the key and nothing else")
-    return output
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -187,8 +186,7 @@ def _text(content: bytes, source: str) -> str:
     return content.decode()
 
 
-# ---- renewing ----
-# Keeps a key until it expires, and renews it once for all requests that wait.
+# ---- Renewing ----
 
 _LEEWAY: Final = 60.0
 """Seconds that the clock of this machine may differ from that of the signer of a token."""
@@ -333,11 +331,7 @@ def _seen(task: asyncio.Task[FetchedKey]) -> None:
         task.exception()
 
 
-# ---- vercel ----
-# Gets a project's OIDC token with the login of the Vercel CLI, as the CLI does; keeps no token.
-#
-# The places are those of the public package `@vercel/oidc`. The CLI's login is used to ask Vercel alone, never sent
-# to the upstream.
+# ---- Vercel ----
 
 SOURCE: Final = "Vercel"
 MARGIN: Final = 15 * 60.0
@@ -381,9 +375,6 @@ class VercelOidc:
         if self.project is None:
             got = "a token that was refused" if token else f"no {_VARIABLE} and no project"
             raise CredentialError(SOURCE, got, "`vercelOidc.project`, or a token in the environment")
-        return await self._ask(self.project, self._login())
-
-    def _login(self) -> str:
         path = login_file(self.environment)
         try:
             document = loads(path.read_bytes())
@@ -395,20 +386,17 @@ class VercelOidc:
         ends = document.get("expiresAt")
         if isinstance(ends, int | float) and ends < self.clock():
             raise CredentialError(SOURCE, "a login that has ended", _RENEWED_BY)
-        return login
-
-    async def _ask(self, project: str, login: str) -> FetchedKey:
         query = {"source": "vercel-oidc-refresh"} | ({"teamId": self.team} if self.team else {})
-        path = f"/v1/projects/{quote(project, safe='')}/token"
+        token_path = f"/v1/projects/{quote(self.project, safe='')}/token"
         try:
             async with aclosing(UpstreamHTTP(_with(self.connection, login, urlencode(query)))) as http:
-                answer = await DocumentFetcher(http)(path, {"accept": "application/json"}, b"")
+                answer = await DocumentFetcher(http)(token_path, {"accept": "application/json"}, b"")
         except (UpstreamError, ConnectionSetupError) as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
         if answer.status in (401, 403):
             raise CredentialError(SOURCE, f"HTTP {answer.status} for the CLI's login", _RENEWED_BY)
         if answer.status != 200:
-            raise CredentialError(SOURCE, f"HTTP {answer.status}", f"the token of the project {project}")
+            raise CredentialError(SOURCE, f"HTTP {answer.status}", f"the token of the project {self.project}")
         return self._token(answer.body)
 
     def _token(self, body: bytes) -> FetchedKey:
@@ -446,8 +434,7 @@ def _with(connection: GatewayConfiguration, login: str, query: str) -> GatewayCo
     )
 
 
-# ---- keys ----
-# Makes the source of an upstream's key from the setting that names it; one row for each kind of place.
+# ---- Keys ----
 
 _VERCEL_API: Final = "https://api.vercel.com"
 
@@ -475,7 +462,10 @@ def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> Rene
     Nothing is read yet, so that a list of models can be shown without it.
     """
     if "vercelOidc" in settings:
-        return _vercel(settings["vercelOidc"], surroundings)
+        project, team = (settings["vercelOidc"].get(name) or None for name in ("project", "team"))
+        clock = surroundings.clock
+        token = VercelOidc(project, team, surroundings.environment, surroundings.connection, clock)
+        return RenewingKey(SOURCE, token.fetch, margin=MARGIN, on_key=surroundings.on_key, clock=clock)
     name = next((name for name in _PLACES if name in settings), None)
     if name is None:
         return None
@@ -486,17 +476,6 @@ def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> Rene
         return fetched_key(source, await read(), lifetime, surroundings.clock())
 
     return RenewingKey(source, fetch, on_key=surroundings.on_key, clock=surroundings.clock)
-
-
-def _vercel(value: Mapping[str, str], surroundings: KeySurroundings) -> RenewingKey:
-    token = VercelOidc(
-        value.get("project") or None,
-        value.get("team") or None,
-        surroundings.environment,
-        surroundings.connection,
-        surroundings.clock,
-    )
-    return RenewingKey(SOURCE, token.fetch, margin=MARGIN, on_key=surroundings.on_key, clock=surroundings.clock)
 
 
 def _variable(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
@@ -528,7 +507,7 @@ _PLACES: Final[Mapping[str, Callable[[Any, KeySurroundings], tuple[str, Callable
 """For each setting, from its checked value: how errors call the place, and how it is read."""
 
 
-# ---- loading ----
+# ---- Loading ----
 
 
 @dataclass(frozen=True)
@@ -558,7 +537,9 @@ class Configuration:
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.
         """
-        for secret in self._secrets():
+        set_values = self.resolved.values.values()
+        rows = [value.row for value in set_values]
+        for secret in secrets_in(rows, {value.row.name: value.given for value in set_values}):
             on_key(secret)
         values = {name: value.value for name, value in self.resolved.values.items()}
         own = upstream_rows()
@@ -573,11 +554,6 @@ class Configuration:
         key = make_key(values, replace(surroundings, connection=connection))
         place = "" if key is None else repr(sorted((name, values[name]) for name in KEY_SETTINGS if name in values))
         return replace(gateway, credentials=key, key_place=place, warnings=self.resolved.warnings)
-
-    def _secrets(self) -> set[str]:
-        """The secrets that are known before any key is fetched."""
-        values = self.resolved.values.values()
-        return secrets_in([value.row for value in values], {value.row.name: value.given for value in values})
 
     def _placed(self, error: ConfigurationError) -> ConfigurationError:
         """The error, with the exact place of the setting in place of its name."""

@@ -1,7 +1,14 @@
-"""The table of all settings, in the order of the documentation.
+"""The table of all settings in the order of the documentation, the places of their values, and which place wins.
 
-Made from it are the checks, `partstream config show`, what logs leave out, docs/configuration.md, the schema of a group
-in extension/package.json, the names of environment variables and the options of the command line.
+Made from the table are the checks, `partstream config show`, what logs leave out, docs/configuration.md, the schema of
+a group in extension/package.json, the names of environment variables and the options of the command line.
+
+Each place makes a :class:`Layer`. :func:`resolve` combines them: the strongest wins, and a key of one base URL never
+serves another. A profile is a table `[profiles.NAME]` of the user's file: the settings of one upstream among several.
+It is as narrow a place as a group of VS Code, so it wins over the environment
+(docs/decisions/0005-one-configuration.md): a key that was exported for one server must not go to each of them. The file
+is the user's own. A `partstream.toml` in the present folder is not read: the folder may be untrusted, and a base URL in
+it would be where the key goes.
 """
 
 from __future__ import annotations
@@ -51,9 +58,6 @@ from partstream.upstream.endpoint import with_scheme
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-
-# ---- key settings ----
-# The settings that name the place of a key; reads no key.
 
 LIFETIME: Final = "apiKeyLifetime"
 """The setting that goes with the others and names no place itself."""
@@ -158,7 +162,7 @@ KEY_ROWS: Final = (
 """The settings beside `apiKey` that concern the key."""
 
 
-# ---- table ----
+# ---- Table ----
 
 DEFAULT_PROFILE: Final = "defaultProfile"
 _KEY: Final = "apiKey"
@@ -226,11 +230,7 @@ KEY_SETTINGS: Final = (_KEY, *(row.name for row in KEY_ROWS))
 """Those that say where the key comes from: one of them, and perhaps `apiKeyLifetime`."""
 
 
-# ---- places ----
-# The places of settings, and their order; reads the environment and the user's file, and checks nothing.
-#
-# The file is the user's own. A `partstream.toml` in the present folder is not read: the folder may be one that nobody
-# trusts, and a base URL in it would be where the key goes.
+# ---- Places ----
 
 FILE_NAME: Final = "partstream.toml"
 FILE_VARIABLE: Final = "PARTSTREAM_CONFIG"
@@ -405,8 +405,7 @@ def _hint(name: str, variables: Mapping[str, object]) -> str:
     return f"; did you mean {_PREFIX}{close}?" if close else ""
 
 
-# ---- resolution ----
-# Combines the places of settings: the strongest wins, and a key of one base URL never serves another.
+# ---- Resolution ----
 
 _BASE_URL: Final = "baseUrl"
 _PROTOCOL: Final = "protocol"
@@ -531,7 +530,11 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
             faults.append(error)
     if faults:
         raise faults[0] if len(faults) == 1 else SeveralFaultsError(faults)
-    _check_key_sources(values)
+    named = [name for name in _KEY_PLACES if name in values]
+    if len(named) > 1:
+        raise ConfigurationError(values[named[1]].where, f"a second source of the key beside {named[0]}", "one of them")
+    if LIFETIME in values and not named:
+        raise ConfigurationError(values[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
     return values
 
 
@@ -543,14 +546,6 @@ def _unknown(name: str, given: Given, layer: Layer, rows: Mapping[str, Setting])
     return ConfigurationError(
         given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"
     )
-
-
-def _check_key_sources(values: Mapping[str, Value]) -> None:
-    named = [name for name in _KEY_PLACES if name in values]
-    if len(named) > 1:
-        raise ConfigurationError(values[named[1]].where, f"a second source of the key beside {named[0]}", "one of them")
-    if LIFETIME in values and not named:
-        raise ConfigurationError(values[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
 
 
 def _speaks_of_the_upstream(layer: Layer, ordered: Sequence[Layer]) -> bool:
@@ -568,12 +563,7 @@ def _speaks_of_the_upstream(layer: Layer, ordered: Sequence[Layer]) -> bool:
     return (home.place, layer.place) == (SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT)
 
 
-# ---- profiles ----
-# Which profile of the user's file is in force.
-#
-# A profile is a table `[profiles.NAME]` of the file: the settings of one upstream among several. It is as narrow a
-# place as a group of VS Code, so it wins over the environment (docs/decisions/0005-one-configuration.md): a key that
-# was exported for one server must not go to each of them.
+# ---- Profiles ----
 
 _PROFILE: Final = "profile"
 
@@ -627,7 +617,14 @@ def chosen_profile(profiles: Mapping[str, Layer], layers: Iterable[Layer]) -> st
             return None
         given = by_place.get(place, {}).get(setting)
         if given is not None:
-            return _known(profiles, given.value, given.where)
+            if isinstance(given.value, str) and given.value in profiles:
+                return given.value
+            names = ", ".join(map(shown_name, profiles))
+            close = closest_name(given.value, profiles) if isinstance(given.value, str) else None
+            hint = f"; did you mean {shown_name(close)}?" if close else ""
+            got = shown_name(given.value) if isinstance(given.value, str) else type(given.value).__name__
+            expected = f"one of the profiles {names}{hint}" if names else "a profile; `partstream add` makes one"
+            raise ConfigurationError(given.where, got, expected)
     return None
 
 
@@ -637,14 +634,3 @@ _CHOICES: Final = (
     (SettingSource.FILE, DEFAULT_PROFILE, (SettingSource.COMMAND_LINE, SettingSource.GROUP, SettingSource.ENVIRONMENT)),
 )
 """Where a profile is named, the strongest first: by which setting, and the places that are narrower."""
-
-
-def _known(profiles: Mapping[str, Layer], name: Any, where: str) -> str:
-    if isinstance(name, str) and name in profiles:
-        return name
-    names = ", ".join(map(shown_name, profiles))
-    close = closest_name(name, profiles) if isinstance(name, str) else None
-    hint = f"; did you mean {shown_name(close)}?" if close else ""
-    got = shown_name(name) if isinstance(name, str) else type(name).__name__
-    expected = f"one of the profiles {names}{hint}" if names else "a profile; `partstream add` makes one"
-    raise ConfigurationError(where, got, expected)

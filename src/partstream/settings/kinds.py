@@ -1,7 +1,7 @@
-"""The row of a setting: its name, values, default, secrecy and places.
+"""The kinds of values of settings: how each is read, its JSON Schema for editors, and the errors of settings.
 
-Rows stand beside the code that uses them, also in the folder of a protocol; `partstream.config.table` gathers
-them. Everything that is said of settings anywhere is made from the rows.
+A check returns the value in the package's own types, or raises an error that says what was expected. No message shows a
+secret.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-
-# ---- errors ----
-# The errors of settings; no message shows a secret.
 
 _ALIKE: Final = 0.7
 """How much of two names must be the same (`difflib`) for one to be taken for a slip of the other."""
@@ -163,9 +160,7 @@ def _folded(name: str) -> str:
     return name.casefold().replace("_", "").replace("-", "")
 
 
-# ---- checks ----
-# Checks of single values: each returns the value in the package's own types, or raises an error that says what was
-# expected.
+# ---- Checks ----
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110 section 5.1."""
@@ -305,8 +300,7 @@ def http_url(value: Any, where: str, example: str) -> str:
     return url
 
 
-# ---- kinds ----
-# The kinds of values of settings: how each is read, and its JSON Schema for editors.
+# ---- Kinds ----
 
 
 class ValueForm(StrEnum):

@@ -1,4 +1,11 @@
-"""The row of a setting, and how the values of rows are read."""
+"""The row of a setting: its name, values, default, secrecy and places; how values are read, and which texts are secret.
+
+Rows are beside the code that uses them, also in the folder of a protocol; :mod:`partstream.config.table` gathers them.
+Every text about settings is made from the rows.
+
+Secrets are found in values of any form, also in unusable ones: a key under a misspelt name is a key.
+`extension/src/redaction.ts` finds the same texts, by the same rows.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from partstream.settings.kinds import Kind
-
-
-# ---- row ----
 
 
 class SettingSource(StrEnum):
@@ -291,11 +295,7 @@ _READERS: Final[Mapping[Nesting, Callable[[Contents, Any, str, OnUnknown], Any]]
 }
 
 
-# ---- secrecy ----
-# The secrets in a setting's value: how the value is shown without them, and which texts no log may hold.
-#
-# Works on values as they stand somewhere, also on those that are of no use: a key under a misspelt name is a key.
-# extension/src/redaction.ts finds the same texts, by the same rows.
+# ---- Secrecy ----
 
 SHORTEST_SECRET: Final = 4
 """Characters; anything shorter is no key, and would blot out half of every text."""
@@ -386,7 +386,7 @@ def _secrets_held(rows: Iterable[Setting], holder: object) -> Iterator[str]:
                 yield from _secrets_held(row.contents.rows, item)
 
 
-# ---- which texts are secret ----
+# ---- Which texts are secret ----
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -450,7 +450,7 @@ _FIND: Final[Mapping[Secrecy, Callable[[Any], Iterable[str]]]] = {
 }
 
 
-# ---- what is shown of a value ----
+# ---- What is shown of a value ----
 
 
 def _without_values(value: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Finds out what keeps a model from answering: the checks of `partstream doctor`, for a person before an editor."""
+"""Finds out what keeps a model from answering: the checks of `partstream doctor`, for a person before an editor.
+
+:func:`try_server` asks a server for its models before it becomes a group, and remembers nothing.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,6 @@ if TYPE_CHECKING:
     from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
 
-
-# ---- examining ----
 
 EXAMINATION_SECONDS: Final = 120.0
 """The most seconds for all checks: each has a limit of its own, but a person's own code may add anything."""
@@ -118,9 +119,6 @@ async def result_of(
     shown = cast("list[ShownFinding]", [asdict(finding) for finding in findings])
     return {"findings": shown, "report": findings_text(name, shown)}
 
-
-# ---- trials ----
-# Asks a server for its models before a person makes a group of it; keeps nothing of it.
 
 TRIAL_SECONDS: Final = 20.0
 """The most seconds for the list of models."""

@@ -1,7 +1,10 @@
 """Tells which errors are a provider's, and describes them in the shapes of the wire; knows no request, writes no log.
 
 A provider is other people's code: it may raise anything, SystemExit and a CancelledError of its own among it, and its
-errors may have fields of any type or no text at all.
+errors may have fields of any type or no text at all. It may fork the sidecar: the new process must be able to end, and
+must not serve the extension. Its functions run in threads of their own where they may never return: the threads of
+`asyncio.to_thread` are few and shared. No text for people holds a secret: :class:`GroupSecrets` removes those of the
+groups, by the table of settings.
 """
 
 from __future__ import annotations
@@ -37,10 +40,6 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
 
 
-# ---- error fields ----
-# Reads the fields of errors that other people's code has made: one may be missing, or raise anything.
-
-
 def field_of(error: BaseException, name: str) -> Any:
     """A field of an error, or None: a class of the provider's own may not have made it, or raise anything instead."""
     try:
@@ -49,8 +48,7 @@ def field_of(error: BaseException, name: str) -> Any:
         return None
 
 
-# ---- problem kinds ----
-# What a person can change where a server cannot be used: the address, the key, or what keeps the connection away.
+# ---- Problem kinds ----
 
 NOT_THERE: Final = frozenset({404, 405, 410})
 """The statuses of a server that has nothing at an address."""
@@ -84,8 +82,7 @@ _KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[LanguageModelError],
 """The first row that fits an error."""
 
 
-# ---- forked ----
-# Processes that a provider forks from the sidecar: each must be able to end, and must not serve the extension.
+# ---- Forked ----
 
 _SIDECAR: Final = os.getpid()
 
@@ -107,7 +104,7 @@ def end_forked(error: BaseException) -> NoReturn:
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
-# ---- failures ----
+# ---- Failures ----
 
 
 class ProviderFailedError(PartstreamError):
@@ -249,11 +246,7 @@ def upstream_facts(error: BaseException | None) -> UpstreamError:
     )
 
 
-# ---- threads ----
-# Runs a function of other people in a thread of its own; knows no provider.
-#
-# The threads of `asyncio.to_thread` are few and shared: some functions that never return would hold up everybody
-# else.
+# ---- Threads ----
 
 Result = TypeVar("Result")
 
@@ -285,8 +278,7 @@ async def run_in_thread(function: Callable[[], Result], name: str) -> Result:
     return results[0]
 
 
-# ---- redaction ----
-# Removes secrets from all texts for people; the table of settings tells which values of a group are secret.
+# ---- Redaction ----
 
 REDACTED: Final = "[redacted]"
 

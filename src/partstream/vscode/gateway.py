@@ -1,4 +1,7 @@
-"""Makes the built-in gateway provider from a group's configuration; no other module of this host knows its fields."""
+"""Makes the built-in gateway provider from a group's configuration; no other module of this host knows its fields.
+
+All gateways of a sidecar share one :class:`TokenMemory`: the ledger, exact counters, and the usage of other processes.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,6 @@ if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.vscode import rpc_types as wire
-
-
-# ---- token memory ----
-# The memory of tokens that all gateways of a sidecar share: ledger, exact counters, usage of other processes.
 
 
 class TokenMemory:
@@ -93,8 +92,6 @@ class TokenMemory:
 
         return (self._folder or DATA.path()) / LEDGER_NAME
 
-
-# ---- gateway ----
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 

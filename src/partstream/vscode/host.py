@@ -1,7 +1,8 @@
 """Answers the requests of the wire with the hosted providers; knows no connection and no bytes.
 
 A request without a group is for the user's own providers; a model's id is then `name/id`, which stays unique and the
-same whatever the other providers offer. A group has one provider, whose ids do not change.
+same whatever the other providers offer. A group has one provider, whose ids do not change. After an edit,
+:class:`ReplacedModules` frees the modules of the version before.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from partstream.devtools.sidecar import HostRecordings
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.provider_files import ProviderLoader
     from partstream.server.pages.document import ContentPolicy
@@ -57,9 +58,6 @@ if TYPE_CHECKING:
     from partstream.vscode.hosted import Generation
     from partstream.vscode.methods import Announcements
 
-
-# ---- replaced modules ----
-# Frees the modules of provider files that were replaced by an edit.
 
 COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
@@ -85,8 +83,6 @@ class ReplacedModules:
         self._is_scheduled = False
         gc.collect()
 
-
-# ---- host ----
 
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
@@ -226,7 +222,13 @@ class ProviderHost:
                     end = answer.end(time.time())
                     self._ends.add(end)
                     captured.end(end["outcome"], answer.error)
-            self._note_usage(answer.usage, model, options)
+            used = answer_usage(answer.usage, model, time.time())
+            if used is not None:
+                conversation = conversation_of(options)
+                self._book.add(used, conversation)
+                telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
+                self._telling.add(telling)
+                telling.add_done_callback(self._telling.discard)
         return encode_finish(answer.finish)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
@@ -361,17 +363,6 @@ class ProviderHost:
         task = asyncio.create_task(hosted.aclose())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-
-    def _note_usage(
-        self, usage: Mapping[str, Any], model: LanguageModelChatInformation, options: RequestOptions
-    ) -> None:
-        answer = answer_usage(usage, model, time.time())
-        if answer is not None:
-            conversation = conversation_of(options)
-            self._book.add(answer, conversation)
-            telling = asyncio.create_task(self._tell_usage(answer, conversation))  # the answer must not wait for it
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
 
     async def _tell_usage(self, answer: AnswerUsage, conversation: str | None) -> None:
         await self._learn_of_others()

@@ -1,6 +1,14 @@
 """One provider that the sidecar hosts: loaded when first needed, and loaded again when its source changes.
 
-After a broken edit, the version before keeps working. Knows no wire and no connection.
+Each load makes a :class:`Generation`. After a broken edit, the generation before keeps working; a replaced one is
+closed when its last request has ended. A provider is other people's code: whatever it raises becomes a
+:class:`~partstream.vscode.failures.ProviderFailedError` in the log and in the response.
+
+Every answer gets a usage, with the provider's numbers or with counts made here. Without a usage, Copilot's context
+widget shows zeros, and its compaction of long conversations has no numbers (`ExtensionContributedChatEndpoint` in
+Copilot 0.67 reads the data part `usage`). Counting never fails: an estimate replaces a count that fails. The debug
+information gets the rules of the contract that a provider broke and how the last answers ended, and no text of them.
+Knows no connection.
 """
 
 from __future__ import annotations
@@ -38,7 +46,7 @@ from partstream.vscode.failures import (
 from partstream.vscode.methods import encode_finish
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence, Sized
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from partstream.lm.cancellation import CancellationToken, Disposable
@@ -51,9 +59,6 @@ if TYPE_CHECKING:
     from partstream.tokens.usage import AnswerUsage
     from partstream.vscode import rpc_types as wire
 
-
-# ---- broken rules ----
-# Counts the rules of the contract that a hosted provider breaks, and logs each rule the first time.
 
 # By the value of a level: the contract itself is not loaded before the first answer.
 _LOG_LEVELS = {"MUST": logging.WARNING, "SHOULD": logging.INFO}
@@ -81,7 +86,15 @@ class BrokenRules:
         known = self._broken.get(violation.rule.id)
         if known is None:
             known = self._broken[violation.rule.id] = _Broken(violation)
-            self._log(violation)
+            level = violation.rule.level.value
+            is_dropped = level == "MUST" and violation.index is not None
+            _logger.log(
+                _LOG_LEVELS[level],
+                "the provider %s broke the rule %s%s This rule is logged only once; the debug information counts it.",
+                self._provider,
+                violation,
+                " The part was dropped." if is_dropped else "",
+            )
         known.count += 1
 
     def result(self) -> list[wire.BrokenRule]:
@@ -98,19 +111,8 @@ class BrokenRules:
             for broken in self._broken.values()
         ]
 
-    def _log(self, violation: Violation) -> None:
-        level = violation.rule.level.value
-        is_dropped = level == "MUST" and violation.index is not None
-        _logger.log(
-            _LOG_LEVELS[level],
-            "the provider %s broke the rule %s%s This rule is logged only once; the debug information counts it.",
-            self._provider,
-            violation,
-            " The part was dropped." if is_dropped else "",
-        )
 
-
-# ---- hosted ----
+# ---- Hosted ----
 
 MOST_MODELS: Final = 10_000
 """The most models of a provider; the largest servers list about a thousand."""
@@ -379,7 +381,13 @@ class HostedProvider:
             # A script that ends with `sys.exit(main())` must not end the other providers.
             if not is_providers_own(error):
                 raise
-            self._load_failed(error)
+            keeps_old = self._generation is not None
+            consequence = "the version before is still used" if keeps_old else "it is left out"
+            problem = load_problem(error, self._loader.file, keeps_old=keeps_old)
+            where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
+            self._log_failure(error, f"could not be loaded ({where}{consequence})")
+            self._failure = self._as_failure(error, ProviderLoadError)
+            self._on_did_load(problem)
             return
         finally:
             self._loading = None
@@ -393,15 +401,6 @@ class HostedProvider:
         if old is not None:
             self._on_did_correct([*old.models])  # the new code may count differently
             self._retire(old)
-
-    def _load_failed(self, error: BaseException) -> None:
-        keeps_old = self._generation is not None
-        consequence = "the version before is still used" if keeps_old else "it is left out"
-        problem = load_problem(error, self._loader.file, keeps_old=keeps_old)
-        where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
-        self._log_failure(error, f"could not be loaded ({where}{consequence})")
-        self._failure = self._as_failure(error, ProviderLoadError)
-        self._on_did_load(problem)
 
     async def _list(
         self, generation: Generation, silent: bool, token: CancellationToken
@@ -426,7 +425,7 @@ class HostedProvider:
             raise self._as_failure(error) from error
         finally:
             self._listing -= 1
-        found = _count(generation.models)
+        found = "1 model" if len(generation.models) == 1 else f"{len(generation.models)} models"
         if self._list_log.is_news(found):
             _logger.info("%s of %s %s", found, self.name, self._loader.place)
         return tuple(generation.models.values())
@@ -436,15 +435,7 @@ class HostedProvider:
             self._on_did_change()
 
 
-def _count(models: Sized) -> str:
-    return "1 model" if len(models) == 1 else f"{len(models)} models"
-
-
-# ---- usage report ----
-# Gives every answer a usage, with the provider's numbers or with counts made here; knows no connection.
-#
-# Without a usage, Copilot's context widget shows zeros, and its compaction of long conversations has no numbers
-# (`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`).
+# ---- Usage report ----
 
 _COPILOT: Final = "github.copilot-chat"
 
@@ -573,8 +564,7 @@ def _usage(part: DataPart) -> dict[str, Any] | None:
     return usage if isinstance(usage, dict) else None
 
 
-# ---- counting ----
-# Counts tokens with a provider and never fails: an estimate replaces a count that fails; knows no wire.
+# ---- Counting ----
 
 COUNT_SECONDS: Final = 10.0
 """The seconds that a provider may take to count the texts of one request."""
@@ -603,7 +593,8 @@ async def count_all(
             if not is_providers_own(error, token):
                 raise
             failure = failure or error
-            counts.append(_without_provider(item, model.family))
+            counter = MessageCounter(model.family)
+            counts.append(counter.count_text(item) if isinstance(item, str) else counter.count_message(item))
     return counts, failure
 
 
@@ -696,14 +687,7 @@ def _factor(provider: LanguageModelChatProvider, model: LanguageModelChatInforma
     return None
 
 
-def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:
-    """The count for a model whose provider fails to count."""
-    counter = MessageCounter(family)
-    return counter.count_text(item) if isinstance(item, str) else counter.count_message(item)
-
-
-# ---- answer ends ----
-# How the last answers ended, for the debug information: facts about the ends, and no text of the answers.
+# ---- Answer ends ----
 
 _KEPT: Final = 20
 """The number of answers whose ends are kept."""

@@ -1,4 +1,17 @@
-"""One answer of a hosted provider: checked against the contract, with a usage as its last part; knows no connection."""
+"""One answer of a hosted provider: checked against the contract, with a usage as its last part; knows no connection.
+
+Files: a chat of VS Code shows no data part, and an answer of data alone as "no response was returned"
+(docs/wires/vscode.md#responses-without-text). So :class:`ShownFiles` adds a line of text with a link to each file.
+Copilot keeps the text of an answer and not its data, so a conversation that comes back holds links. :func:`restored`
+puts the files in their place: a model sees the picture that it drew, and no server sees where the file is.
+
+State: the agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls
+and thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
+(docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So :class:`SealedState` carries the state in that
+text, and :func:`unsealed` returns it as the parts that the provider reported: no provider and no protocol knows the
+difference. After an edit, and after another model was chosen, the agent host returns no thinking of earlier answers;
+their state then comes from a memory of bounded size, which is lost with the process.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +51,6 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation, HostedProvider
 
-
-# ---- shown files ----
-# Shows the files of an answer: a chat of VS Code shows no data part, so a line of text links to each file.
-#
-# VS Code shows an answer of data alone as "no response was returned" (docs/wires/vscode.md#responses-without-text).
-# :mod:`partstream.vscode.hosted_answer` reads the lines again.
 
 _logger = logging.getLogger("partstream.files")
 
@@ -92,7 +99,7 @@ class ShownFiles:
             self._progress.wait(reason, seconds)
 
 
-# ---- hosted answer ----
+# ---- Hosted answer ----
 
 
 class HostedAnswer:
@@ -170,32 +177,24 @@ class HostedAnswer:
             subscription.dispose()
         self._checked.complete()
         if self._watch.usage is None and not self._token.is_cancellation_requested:
-            usage = self._reported_usage() or await self._counted_usage()
+            usage_of_finish = None if self.finish is None else self.finish.usage
+            part = None if usage_of_finish is None else usage_part(usage_of_finish)
+            if part is None:
+                messages = [*self._messages, self._watch.answer()]
+                provider = self._generation.provider
+                [*prompt, counted], _ = await count_all(provider, self._model, messages, self._token)
+                usage = counted_usage(prompt, counted, self._watch.length, self._model, self._options)
+                part = DataPart.json(usage, USAGE_MIME_TYPE)
             await self._watch.drain()  # the provider may have left more than the backlog takes
-            self._watch.report(usage)
+            self._watch.report(part)
 
     def end(self, now: float) -> wire.AnswerEnd:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
         return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
 
-    def _reported_usage(self) -> DataPart | None:
-        """The part with the usage that the provider reported with the end of its answer, or None."""
-        return None if self.finish is None or self.finish.usage is None else usage_part(self.finish.usage)
 
-    async def _counted_usage(self) -> DataPart:
-        """The usage part of an answer whose provider reported no usage."""
-        messages = [*self._messages, self._watch.answer()]
-        [*prompt, answer], _ = await count_all(self._generation.provider, self._model, messages, self._token)
-        usage = counted_usage(prompt, answer, self._watch.length, self._model, self._options)
-        return DataPart.json(usage, USAGE_MIME_TYPE)
-
-
-# ---- restored files ----
-# Puts the files of earlier answers in place of the links that :mod:`partstream.vscode.hosted_answer` wrote.
-#
-# Copilot keeps the text of an answer and not its data. So a conversation that comes back holds links: with the files
-# in their place a model sees the picture that it drew, and no server sees where the file is.
+# ---- Restored files ----
 
 _LINE: Final = re.compile(
     r"(?:\n\n)?\[(?P<type>[^\]\n,]+), (?P<size>[^\]\n]+)\]\((?P<url>file://[^)\s]+)\)(?:\n\n|\n?\Z)"
@@ -253,16 +252,7 @@ def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
         yield TextPart(text[begin:])
 
 
-# ---- sealed state ----
-# Carries the state of an answer through VS Code's agent host, which keeps one text of an answer beside its words.
-#
-# The agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls and
-# thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
-# (docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So the state travels sealed in that text, and
-# comes back as the parts that the provider reported: no provider, and no protocol, knows the difference.
-#
-# After an edit, and after another model was chosen, the agent host gives no thinking of earlier answers back. Their
-# sealed state comes from a memory of bounded size then, which is lost with the process.
+# ---- Sealed state ----
 
 _sealed_state_logger = logging.getLogger("partstream.hosts.vscode")
 

@@ -1,7 +1,13 @@
-"""The table of all methods between the extension and the sidecar; knows no transport and no handler.
+"""The methods between the extension and the sidecar, and the conversion of their values; knows no transport.
 
 The protocol follows LSP: `initialize` first, `$/progress` and `$/cancelRequest` for any request, `shutdown` and `exit`
-last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from this table.
+last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from the table of methods.
+
+Params are checked in two steps. :func:`check` compares JSON values with the TypedDicts of
+:mod:`partstream.vscode.rpc_types` and ignores fields that a shape does not have: a newer peer may send more. It leaves
+out parts, the unions of TypedDicts. :func:`decode_part` checks those by the rows of :data:`PART_ROWS`; it logs and
+skips a part of an unknown type, except in a tool result, which keeps it as JSON: a newer VS Code may send types that
+this version does not know. :class:`Announcements` sends the sidecar's own events, from any thread.
 """
 
 from __future__ import annotations
@@ -55,8 +61,6 @@ if TYPE_CHECKING:
     from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.rpc import Outbox, RequestId
 
-
-# ---- methods ----
 
 PROTOCOL_VERSION = 1
 """Increases with every change that an older peer would misunderstand; peers of different versions refuse each other."""
@@ -280,11 +284,7 @@ METHODS: Mapping[str, Method] = {row.name: row for row in _ROWS}
 """All methods by name."""
 
 
-# ---- validation ----
-# Checks JSON values against the TypedDicts of the wire; knows no method and makes no values.
-#
-# Does not check parts (the unions of TypedDicts): :mod:`partstream.vscode.methods` does, and skips unknown types.
-# Ignores fields that a shape does not have: a newer peer may send more.
+# ---- Validation ----
 
 _NAMES = {
     str: "a string",
@@ -302,7 +302,7 @@ class InvalidParamsError(UnexpectedValueError, CallerError):
 
 
 def check(value: object, shape: Any, where: str) -> None:
-    """Checks `value` and all values in it.
+    """Checks `value` and all values in it, except parts.
 
     Raises:
         InvalidParamsError: The first place with the wrong shape.
@@ -314,7 +314,11 @@ def check(value: object, shape: Any, where: str) -> None:
     if origin in {Union, UnionType}:
         _check_union(value, get_args(shape), where)
     elif origin is list:
-        _check_list(value, get_args(shape)[0], where)
+        item = get_args(shape)[0]
+        if not isinstance(value, list):
+            raise InvalidParamsError(where, _describe(value), _NAMES[list])
+        for index, entry in enumerate(value):
+            check(entry, item, f"{where}[{index}]")
     elif origin is dict:
         _expect(isinstance(value, dict), value, where, _NAMES[dict])
     elif origin is Literal:
@@ -330,7 +334,7 @@ def _check_object(value: object, shape: Any, where: str) -> None:
         if name in value:
             check(value[name], hint, f"{where}.{name}")
         elif required:
-            raise InvalidParamsError(f"{where}.{name}", "nothing", _expectation(hint))
+            raise InvalidParamsError(f"{where}.{name}", "nothing", _NAMES.get(get_origin(hint) or hint, "a value"))
 
 
 def _check_union(value: object, choices: tuple[Any, ...], where: str) -> None:
@@ -341,13 +345,6 @@ def _check_union(value: object, choices: tuple[Any, ...], where: str) -> None:
         check(value, shapes[0], where)
     elif not all(map(is_typeddict, shapes)):
         _expect(any(_is_a(value, shape) for shape in shapes), value, where, " or ".join(_NAMES[s] for s in shapes))
-
-
-def _check_list(value: object, item: Any, where: str) -> None:
-    if not isinstance(value, list):
-        raise InvalidParamsError(where, _describe(value), _NAMES[list])
-    for index, entry in enumerate(value):
-        check(entry, item, f"{where}[{index}]")
 
 
 @cache
@@ -375,21 +372,13 @@ def _expect(fits: bool, value: object, where: str, expected: str) -> None:
         raise InvalidParamsError(where, _describe(value), expected)
 
 
-def _expectation(shape: Any) -> str:
-    return _NAMES.get(get_origin(shape) or shape, "a value")
-
-
 def _describe(value: object) -> str:
     # Shows only numbers and booleans: a string may be a key in the wrong field.
     name = _NAMES.get(type(value), type(value).__name__)
     return repr(value) if isinstance(value, int | float) else name
 
 
-# ---- conversion ----
-# Converts wire shapes to the library's values and back, with a row for each type of part.
-#
-# Knows no method, no process and no provider. A part of an unknown type is logged and skipped, except in a tool's
-# result, which keeps it as JSON: a newer VS Code may send types that this version does not know.
+# ---- Conversion ----
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -615,8 +604,7 @@ def _limit(value: object) -> Any:
     return value if known is None else known
 
 
-# ---- announcements ----
-# The events that the sidecar announces to the extension on its own; may be announced on any thread.
+# ---- Announcements ----
 
 
 class Announcements:

@@ -1,4 +1,13 @@
-"""Runs the sidecar as a process: connects the session with the standard streams, and ends with the extension."""
+"""Runs the sidecar as a process: connects the session with the standard streams, and ends with the extension.
+
+Code of providers runs in this process and may do anything: end the event loop, cancel every task, block the loop, keep
+threads. :func:`run` goes on in the first two cases. :class:`StallWatch` reports a blocked loop: a thread asks the loop
+for a sign of life every few seconds and names the line that blocks it. No message can be sent then, so the warning goes
+to standard error, which the extension shows; the log has it once the loop goes on. A timer limits the time of the end.
+
+The log goes to the extension's output channel, or to standard error while no extension is connected. It never goes to
+both: the extension also shows standard error, where a provider's prints arrive.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +36,6 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import MinorMessages
 
-
-# ---- stall watch ----
-# Warns that the event loop is blocked, and names the line that blocks it; code that does not return cannot be
-# stopped.
-#
-# A thread asks the event loop for a sign of life every few seconds. While the loop is blocked, no message can be
-# sent, so the warning goes to standard error, which the extension shows; once the loop goes on, the log has it too.
 
 STALL_SECONDS: Final = 5.0
 """The seconds without a sign of life after which the event loop counts as blocked."""
@@ -78,7 +80,11 @@ class StallWatch:
 
     def _blocked(self) -> None:
         since = time.monotonic() - self._seconds
-        who = self._who()
+        # The request whose task runs, and the line of the provider's code that it is in.
+        task = asyncio.current_task(self._loop)
+        frame = sys._current_frames().get(self._thread_of_loop)  # noqa: SLF001 - the documented way to another thread
+        place = None if frame is None else outermost_foreign_line(frame)
+        who = f"{'code' if task is None else task.get_name()}{'' if place is None else f' at {place}'}"
         self._say(
             f"partstream: all requests have waited for {self._seconds:g} s: {who} blocks the event loop. "
             "Run a function that takes long in a thread, for example with `asyncio.to_thread`."
@@ -86,18 +92,6 @@ class StallWatch:
         self._sign.wait()
         _logger.warning("%s has blocked the event loop for %.1f s: all requests waited", who, time.monotonic() - since)
 
-    def _who(self) -> str:
-        """The request whose task runs, and the line of the provider's code that it is in."""
-        task = asyncio.current_task(self._loop)
-        frame = sys._current_frames().get(self._thread_of_loop)  # noqa: SLF001 - the documented way to another thread
-        place = None if frame is None else outermost_foreign_line(frame)
-        return f"{'code' if task is None else task.get_name()}{'' if place is None else f' at {place}'}"
-
-
-# ---- logs ----
-# Sends Python's log to the extension's output channel, or to standard error while no extension is connected.
-#
-# Never to both: the extension also shows standard error, where a provider's prints arrive.
 
 _LEVELS: tuple[tuple[int, wire.LogLevel], ...] = (
     (logging.ERROR, "error"),
@@ -185,8 +179,6 @@ def _notification(level: wire.LogLevel, text: str, source: str) -> bytes:
     return encode_notification("log", params)
 
 
-# ---- process ----
-
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 _INTERRUPTED: Final = 130
@@ -210,7 +202,19 @@ def run() -> int:
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         exited: asyncio.Future[int] = loop.create_future()
-        signal.signal(signal.SIGINT, _interrupted_by_person(loop, exited))
+        # The first Ctrl-C ends the process in order; the second ends it at once, even if the loop is blocked.
+        interrupts = count(1)
+
+        def set_status() -> None:
+            if not exited.done():
+                exited.set_result(_INTERRUPTED)
+
+        def handle(_number: int, _frame: FrameType | None) -> None:
+            if next(interrupts) > 1:
+                os._exit(_INTERRUPTED)
+            loop.call_soon_threadsafe(set_status)
+
+        signal.signal(signal.SIGINT, handle)
         serving = loop.create_task(_serve(reading, writing, exited), name="the sidecar")
         while True:
             try:
@@ -223,24 +227,6 @@ def run() -> int:
                 # SystemExit and KeyboardInterrupt leave the event loop from any task or callback of a provider,
                 # `loop.stop()` ends it, and a provider may cancel every task. All that was scheduled is still there.
                 _logger.exception("code of a provider tried to end the sidecar, which goes on")
-
-
-def _interrupted_by_person(
-    loop: asyncio.AbstractEventLoop, exited: asyncio.Future[int]
-) -> Callable[[int, FrameType | None], None]:
-    """The handler of Ctrl-C: the first ends the process in order, the second at once, also when the loop is blocked."""
-    interrupts = count(1)
-
-    def set_status() -> None:
-        if not exited.done():
-            exited.set_result(_INTERRUPTED)
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        if next(interrupts) > 1:
-            os._exit(_INTERRUPTED)
-        loop.call_soon_threadsafe(set_status)
-
-    return handle
 
 
 async def _end_of(serving: asyncio.Task[int]) -> int:
@@ -277,7 +263,13 @@ async def _serve(reading: int, writing: int, exited: asyncio.Future[int]) -> int
     status = await _result_of(exited)
     await session.aclose()
     handler.close_channel()
-    await _flush(writer)
+    idle = asyncio.Event()
+    writer.when_idle(idle.set)
+    try:
+        async with asyncio.timeout(FLUSH_SECONDS):
+            await idle.wait()
+    except TimeoutError:
+        sys.stderr.write(f"the extension did not read the last responses within {FLUSH_SECONDS:g} s\n")
     _end_in_time(status)
     return status
 
@@ -304,16 +296,6 @@ def _route_logs(handler: logging.Handler) -> Callable[[LogLevel], None]:
 
     set_level(LogLevel.INFO)
     return set_level
-
-
-async def _flush(writer: Writer) -> None:
-    idle = asyncio.Event()
-    writer.when_idle(idle.set)
-    try:
-        async with asyncio.timeout(FLUSH_SECONDS):
-            await idle.wait()
-    except TimeoutError:
-        sys.stderr.write(f"the extension did not read the last responses within {FLUSH_SECONDS:g} s\n")
 
 
 def _end_in_time(status: int, seconds: float = END_SECONDS) -> None:

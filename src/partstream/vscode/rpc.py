@@ -1,4 +1,18 @@
-"""JSON-RPC 2.0 in LSP's framing: a connection without I/O, a fair outbox, the standard streams; knows no method."""
+"""JSON-RPC 2.0 in LSP's framing: a connection without I/O, a fair outbox, the standard streams; knows no method.
+
+Input: a frame is `Content-Length: N`, optional further header fields, an empty line and N bytes; lines end with CR LF
+(LSP 3.17, "Base Protocol"). :class:`FrameDecoder` splits bytes into frames and knows no JSON. :class:`Connection`
+decodes their bodies and keeps no request. A mistake of the peer comes out as a :class:`Malformed` with its code from
+JSON-RPC 2.0 section 5.1.
+
+Output: :class:`Outbox` sends messages first, then the streams in turn. Items are bytes when they come in, so sizes are
+bytes on the wire and no later step fails. A stream is the queue of one request: its items go out joined as arrays in as
+few notifications as the turns allow, and its last message follows all its items.
+
+Threads: one reads and one writes, on every platform. asyncio cannot wait for a parent process's pipes on Windows, nor
+for files anywhere, and one tested way is better than two. A thread adds about 50 microseconds per piece, and the host
+at the other end collects parts for 30 ms anyway.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +33,6 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable, Mapping
 
-
-# ---- framing ----
-# Splits bytes into message bodies and frames bodies, as in LSP 3.17 ("Base Protocol"); knows no JSON.
-#
-# A frame is `Content-Length: N`, optional further header fields, an empty line, and N bytes. Lines end with CR LF.
 
 DEFAULT_MAX_BODY_SIZE: Final = 256 * 1024 * 1024
 """The most bytes of a body. The largest messages are conversations with many images."""
@@ -125,21 +134,18 @@ class FrameDecoder:
         if not self._skipping:
             self._pieces.append(piece)
         elif self._pieces or self._missing + len(piece) == self._size:
-            self._read_beginning(piece, frames)
+            # The beginning of a body over the limit is enough to report it.
+            self._pieces.append(piece[:BEGINNING_SIZE])
+            beginning = b"".join(self._pieces)[:BEGINNING_SIZE]
+            if len(beginning) == BEGINNING_SIZE or self._missing == 0:
+                frames.append(FrameTooLarge(self._size, self._limit, beginning))
+                self._pieces = []
         if self._missing == 0:
             self._missing = None
             if not self._skipping:
                 frames.append(b"".join(self._pieces))
                 self._pieces = []
         return position + len(piece)
-
-    def _read_beginning(self, piece: bytes, frames: list[Frame]) -> None:
-        """Takes the first bytes of a body over the limit, and tells of it as soon as there are enough."""
-        self._pieces.append(piece[:BEGINNING_SIZE])
-        beginning = b"".join(self._pieces)[:BEGINNING_SIZE]
-        if len(beginning) == BEGINNING_SIZE or self._missing == 0:
-            frames.append(FrameTooLarge(self._size, self._limit, beginning))
-            self._pieces = []
 
     def _break(self, frames: list[Frame], header: bytes, reason: str) -> None:
         self._broken = True
@@ -165,10 +171,7 @@ def _content_length(header: bytes) -> int | str:
     return "no Content-Length"
 
 
-# ---- connection ----
-# JSON-RPC 2.0 without I/O: decodes bytes into messages and encodes messages; knows no method and keeps no request.
-#
-# A peer's mistake comes out as a :class:`Malformed` with its code from JSON-RPC 2.0 section 5.1.
+# ---- Connection ----
 
 RequestId: TypeAlias = int | str
 """The id that connects a request with its response."""
@@ -268,7 +271,8 @@ def _read_frame(frame: Frame) -> Incoming:
     if isinstance(frame, FrameTooLarge):
         message = f"got a message of {frame.size:,} bytes, expected at most {frame.limit:,}"
         return Malformed(_id_in(frame.beginning), StandardErrorCode.INVALID_REQUEST, message)
-    return _unreadable(frame)
+    message = f"got the header {frame.got!r}: {frame.reason}; expected `Content-Length: N` and an empty line"
+    return Malformed(None, StandardErrorCode.PARSE_ERROR, message, is_fatal=True)
 
 
 def _id_in(beginning: bytes) -> RequestId | None:
@@ -288,11 +292,6 @@ _ID: Final = re.compile(
 )
 
 
-def _unreadable(header: MalformedHeader) -> Malformed:
-    message = f"got the header {header.got!r}: {header.reason}; expected `Content-Length: N` and an empty line"
-    return Malformed(None, StandardErrorCode.PARSE_ERROR, message, is_fatal=True)
-
-
 def _read_body(body: bytes) -> Incoming:
     try:
         message = loads(body)
@@ -301,10 +300,6 @@ def _read_body(body: bytes) -> Incoming:
         return Malformed(_id_in(body[:BEGINNING_SIZE]), StandardErrorCode.PARSE_ERROR, text)
     if not isinstance(message, dict):
         return _invalid(None, f"got {type(message).__name__}, expected an object (batches are not supported)")
-    return _read_message(message)
-
-
-def _read_message(message: Mapping[str, Any]) -> Incoming:
     request_id = message.get("id")
     if isinstance(request_id, bool) or not isinstance(request_id, int | str | None):
         return _invalid(None, f"got the id {request_id!r}, expected a string or a whole number")
@@ -330,12 +325,7 @@ def _invalid(request_id: RequestId | None, text: str) -> Malformed:
     return Malformed(request_id, StandardErrorCode.INVALID_REQUEST, text)
 
 
-# ---- outbox ----
-# Orders the output to one peer fairly: messages first, then the streams in turn; does no I/O.
-#
-# Items are bytes when they come in, so sizes are bytes on the wire and nothing fails later. A stream is a request's
-# own queue: its items go out joined as arrays in as few notifications as the turns allow, and its last message
-# follows all its items.
+# ---- Outbox ----
 
 HIGH_WATER: Final = 64 * 1024
 """Bytes. The producer of a stream that holds more should wait."""
@@ -554,30 +544,24 @@ class Outbox:
         pieces: list[bytes] = []
         size = 0
         while size < BATCH_SIZE and self.is_waiting:
-            piece = self._messages.popleft() if self._messages else self._take_turn()
+            if self._messages:
+                piece = self._messages.popleft()
+            else:
+                queue = self._turns.popleft()
+                piece = queue.take()
+                queue.has_turn = queue.is_waiting
+                if queue.has_turn:
+                    self._turns.append(queue)
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)
-
-    def _take_turn(self) -> bytes:
-        queue = self._turns.popleft()
-        piece = queue.take()
-        queue.has_turn = queue.is_waiting
-        if queue.has_turn:
-            self._turns.append(queue)
-        return piece
 
 
 def _nothing() -> None:
     """Does nothing: until a writer is set, the output waits."""
 
 
-# ---- stdio ----
-# Connects an event loop with the process's standard input and output; does not know what the bytes mean.
-#
-# One thread reads and one writes, on every platform: asyncio cannot wait for a parent process's pipes on Windows, nor
-# for files anywhere, and one tested way is better than two. A thread adds about 50 microseconds per piece, and the
-# host at the other end collects parts for 30 ms anyway.
+# ---- Stdio ----
 
 READ_SIZE: Final = 64 * 1024
 """The most bytes of one read."""

@@ -1,21 +1,17 @@
-"""Hosts run providers: one folder or module per host; a host knows people and processes, never a wire protocol."""
+"""The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts; only data.
+
+The field names are those of `@types/vscode` 1.140, so the extension passes its objects on without renaming. The table
+in :mod:`partstream.vscode.methods` says which method carries which shape; that module also makes the library's values
+of them. The TypeScript types are generated from this module. Annotations are evaluated at import (no `__future__`
+import), because the generator and the validator read them.
+"""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from partstream.server.pages.usage import ShownFinding
 from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
 
-# ---- wire ----
-# The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.
-#
-# The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Only
-# data: :mod:`partstream.vscode.methods` tells which method carries which shape, and
-# :mod:`partstream.vscode.methods` makes the library's values of them. The TypeScript types are generated
-# from this module.
-#
-# Annotations are evaluated at import (no `__future__` import): the generator and the validator read them.
-
-# ---- parts and messages ----
+# ---- Parts and messages ----
 
 
 class TextPart(TypedDict):
@@ -95,7 +91,7 @@ class RequestOptions(TypedDict):
     includeEncryptedThinking: NotRequired[bool]
 
 
-# ---- a hub: joining it, and what is left of a person's budgets ----
+# ---- A hub: joining it, and what is left of a person's budgets ----
 
 
 class JoinHubParams(TypedDict):
@@ -149,7 +145,7 @@ class HubStanding(TypedDict):
     problem: NotRequired[str]
 
 
-# ---- a group as a whole ----
+# ---- A group as a whole ----
 
 
 class Group(TypedDict):
@@ -195,7 +191,7 @@ class ForgetGroupParams(TypedDict):
     group: str
 
 
-# ---- the loading of a person's own provider ----
+# ---- The loading of a person's own provider ----
 
 
 class LoadProblem(TypedDict):
@@ -224,7 +220,7 @@ class ProviderDidLoadParams(TypedDict):
     problem: LoadProblem | None
 
 
-# ---- the trial of a server that is no group yet ----
+# ---- The trial of a server that is no group yet ----
 
 
 class TryServerParams(TypedDict):
@@ -283,7 +279,7 @@ class TryServerResult(TypedDict):
     problem: NotRequired[ServerProblem]
 
 
-# ---- what keeps a model from answering ----
+# ---- What keeps a model from answering ----
 
 
 class HarnessSettings(TypedDict):
@@ -325,7 +321,7 @@ class FindingsPageParams(TypedDict):
     findings: list[ShownFinding]
 
 
-# ---- recorded answers ----
+# ---- Recorded answers ----
 
 
 class RecordedFile(TypedDict):
@@ -417,7 +413,7 @@ class ShareResult(TypedDict):
     content: str
 
 
-# ---- reports for people: tokens, costs, how texts are counted, how answers ended, broken rules ----
+# ---- Reports for people: tokens, costs, how texts are counted, how answers ended, broken rules ----
 
 
 FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
@@ -523,7 +519,7 @@ class DiagnosticsResult(TypedDict):
     brokenRules: list[BrokenRule]
 
 
-# ---- the life of the sidecar ----
+# ---- The life of the sidecar ----
 
 
 class ProviderSource(TypedDict):
@@ -588,7 +584,7 @@ class VersionMismatchData(TypedDict):
     serverProtocolVersion: int
 
 
-# ---- models, answers and counts ----
+# ---- Models, answers and counts ----
 
 
 class InformationParams(TypedDict):
@@ -739,7 +735,7 @@ class TokenCountsDidChangeParams(TypedDict):
     models: list[str]
 
 
-# ---- logs, cancelling and errors ----
+# ---- Logs, cancelling and errors ----
 
 
 LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]

@@ -1,6 +1,8 @@
 """One connection with one extension: which requests are allowed when, cancellation, and the end; knows no provider.
 
-Requests run at the same time, each in its own task, and each gets exactly one response.
+Requests run at the same time, each in its own task, and each gets exactly one response. The parts of an answer go
+through :class:`StreamProgress` into the request's own stream of the outbox. A cancelled request gets its response at
+once; its provider then has :data:`GRACE_SECONDS` to return before its task is cancelled too.
 """
 
 from __future__ import annotations
@@ -42,10 +44,6 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
-
-
-# ---- progress ----
-# The progress of a hosted provider: puts parts into the request's stream of the outbox; knows no provider.
 
 
 def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
@@ -108,8 +106,6 @@ class StreamProgress:
         self._stream.when_low(resume)
         await low
 
-
-# ---- session ----
 
 GRACE_SECONDS: Final = 1.0
 """The seconds that a provider has to return after its token was cancelled; then its task is cancelled too."""
@@ -258,7 +254,16 @@ class Session:
             self._outbox.post(self._failure(request.id, error))
 
     def _begin(self, request: Request) -> None:
-        self._admit(request)
+        refusal = _REFUSALS.get((self._state, request.method == "initialize"))
+        if refusal is not None:
+            raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
+        method = METHODS.get(request.method)
+        if method is None or not method.is_request or method.direction is not Direction.TO_SIDECAR:
+            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
+        if request.id in self._running:
+            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
+        if method.params is not None:
+            check(request.params, method.params, "params")
         if request.method == "initialize":
             # At once and not in a task: further requests may follow in the same bytes.
             self._outbox.post(encode_result(request.id, self._initialize(request.params)))
@@ -271,19 +276,6 @@ class Session:
             running.task = asyncio.create_task(self._serve(running, request), name=_name(request))
         self._tasks.add(running.task)
         running.task.add_done_callback(self._tasks.discard)
-
-    def _admit(self, request: Request) -> None:
-        """Raises a refusal if the request cannot be served."""
-        refusal = _REFUSALS.get((self._state, request.method == "initialize"))
-        if refusal is not None:
-            raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
-        method = METHODS.get(request.method)
-        if method is None or not method.is_request or method.direction is not Direction.TO_SIDECAR:
-            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
-        if request.id in self._running:
-            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
-        if method.params is not None:
-            check(request.params, method.params, "params")
 
     async def _serve(self, running: _Running, request: Request) -> None:
         try:
@@ -304,23 +296,20 @@ class Session:
     def _failure(self, request_id: RequestId, error: BaseException) -> bytes:
         """The error response to a request, without secrets."""
         try:
-            return self._described(request_id, error)
+            message = self._redactor.redact(said_by(error))
+            if isinstance(error, ProviderFailedError):
+                data = self._redactor.redact_values(error_data(error))
+                return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
+            if isinstance(error, RefusedError):
+                return encode_error(request_id, error.code, message, error.data)
+            if isinstance(error, InvalidParamsError):
+                return encode_error(request_id, ErrorCode.INVALID_PARAMS, message)
+            _logger.error("a request failed in the sidecar itself", exc_info=error)
+            return encode_error(request_id, ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
         except BaseException as failure:
             _logger.exception("an error of the class %s could not be described", type(error).__name__)
             message = f"{type(error).__name__}, and describing it failed with {type(failure).__name__}"
             return encode_error(request_id, ErrorCode.INTERNAL_ERROR, message)
-
-    def _described(self, request_id: RequestId, error: BaseException) -> bytes:
-        message = self._redactor.redact(said_by(error))
-        if isinstance(error, ProviderFailedError):
-            data = self._redactor.redact_values(error_data(error))
-            return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
-        if isinstance(error, RefusedError):
-            return encode_error(request_id, error.code, message, error.data)
-        if isinstance(error, InvalidParamsError):
-            return encode_error(request_id, ErrorCode.INVALID_PARAMS, message)
-        _logger.error("a request failed in the sidecar itself", exc_info=error)
-        return encode_error(request_id, ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
 
     def _initialize(self, params: wire.InitializeParams) -> wire.InitializeResult:
         if params["protocolVersion"] != PROTOCOL_VERSION:
