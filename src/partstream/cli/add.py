@@ -123,19 +123,12 @@ class _Way(StrEnum):
 
 @dataclass
 class _Addition:
-    """One run of the command.
-
-    Attributes:
-        console: Where it speaks.
-        questions: What asks a person.
-        given: The options.
-        file: The user's file as it was read.
-    """
+    """One run of the command."""
 
     console: Console
-    questions: Questions
+    questions: Questions  # what asks a person
     given: AddAnswers
-    file: UserConfigurationFile
+    file: UserConfigurationFile  # the user's file as it was read
 
     def run(self) -> None:
         """Asks, tries, writes."""

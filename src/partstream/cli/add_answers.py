@@ -64,17 +64,11 @@ class AddAnswers:
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server is.
-
-    Attributes:
-        preset: What is known of it.
-        base_url: Its base URL.
-        settings: Further settings that say how it is reached.
-    """
+    """Where a server is."""
 
     preset: Preset
     base_url: str = field(repr=False)  # its query may hold a key
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # further settings that say how it is reached
 
     @property
     def name(self) -> str:
@@ -94,19 +88,12 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True)
 class KeySource:
-    """Where a key comes from.
+    """Where a key comes from."""
 
-    Attributes:
-        settings: The setting that names the place.
-        secret: The key, if it has to be kept; else None.
-        entry: Where it will be kept.
-        is_once: Whether nobody can have it a second time: it was given for a join code.
-    """
-
-    settings: Mapping[str, Any]
-    secret: Secret | None = None
-    entry: KeyPlace | None = None
-    is_once: bool = False
+    settings: Mapping[str, Any]  # the setting that names the place
+    secret: Secret | None = None  # the key, if it has to be kept; else None
+    entry: KeyPlace | None = None  # where it will be kept
+    is_once: bool = False  # whether it cannot be had a second time: it was given for a join code
 
 
 _NO_KEY: Final = KeySource({})

@@ -119,15 +119,10 @@ class _Violations:
 
 @dataclass(slots=True)
 class _Answer:
-    """What came of one answer.
+    """What came of one answer."""
 
-    Attributes:
-        parts: The parts that go back with the next question.
-        is_seen: Whether a file or a call was shown.
-    """
-
-    parts: list[ResponsePart] = field(default_factory=list)
-    is_seen: bool = False
+    parts: list[ResponsePart] = field(default_factory=list)  # the parts that go back with the next question
+    is_seen: bool = False  # whether a file or a call was shown
 
     @property
     def has_text(self) -> bool:
@@ -144,23 +139,14 @@ class _Answer:
 
 @dataclass(slots=True)
 class ChatSession:
-    """One conversation: the messages so far, and who answers them.
+    """One conversation: the messages so far, and who answers them."""
 
-    Attributes:
-        runner: Runs the questions.
-        partner: Who answers.
-        screens: Where the conversation is shown.
-        first: The messages that it begins with, also after `/clear`.
-        shows_thinking: Whether thinking is shown.
-        captures: Keeps what goes by of the answers.
-    """
-
-    runner: asyncio.Runner
-    partner: ChatPartner
-    screens: Screens
-    first: list[ChatMessage]
-    shows_thinking: bool
-    captures: ChatCaptures = field(default_factory=ChatCaptures)
+    runner: asyncio.Runner  # runs the questions
+    partner: ChatPartner  # who answers
+    screens: Screens  # where the conversation is shown
+    first: list[ChatMessage]  # the messages that it begins with, also after `/clear`
+    shows_thinking: bool  # whether thinking is shown
+    captures: ChatCaptures = field(default_factory=ChatCaptures)  # keeps what goes by of the answers
     _messages: list[ChatMessage] = field(init=False)
     _files: KeptFiles = field(default_factory=KeptFiles)
     _models: LanguageModels = field(init=False)

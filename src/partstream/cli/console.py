@@ -167,13 +167,9 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
 
 
 class _CommandConsole(Console):
-    """A console that writes whole lines where no terminal shows them, however long they are.
+    """A console that writes whole lines where no terminal shows them, however long they are."""
 
-    Attributes:
-        breaks_lines: Whether it breaks them nevertheless.
-    """
-
-    breaks_lines = False
+    breaks_lines = False  # whether it breaks long lines nevertheless
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
         """Prints as the base class does; text is broken into lines in a terminal only."""

@@ -29,25 +29,16 @@ _TAKEN: Final = sys.stdlib_module_names | {"partstream", "pytest", "mypy"}
 
 
 class UnusableNameError(CallerError):
-    """A project cannot have this name.
-
-    Attributes:
-        name: The name.
-        expected: What names are of use.
-    """
+    """A project cannot have this name."""
 
     def __init__(self, name: str, expected: str) -> None:
         super().__init__(f"the name of the project: got {name!r}, expected {expected}")
         self.name = name
-        self.expected = expected
+        self.expected = expected  # which names are possible
 
 
 class FolderTakenError(CallerError):
-    """The folder of a new project holds something already.
-
-    Attributes:
-        folder: The folder.
-    """
+    """The folder of a new project holds something already."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder}: got a folder or a file that is there already, expected none; nothing was written")
@@ -56,17 +47,11 @@ class FolderTakenError(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class ProjectName:
-    """The names of a project, made of the one that a person gave.
+    """The names of a project, made of the one that a person gave."""
 
-    Attributes:
-        given: The name as given, such as `my-model`.
-        module: The name of its Python module, such as `my_model`.
-        title: The name in the model picker, such as `My model`.
-    """
-
-    given: str
-    module: str
-    title: str
+    given: str  # the name as given, such as `my-model`
+    module: str  # the name of its Python module, such as `my_model`
+    title: str  # the name in the model picker, such as `My model`
 
     @classmethod
     def read(cls, given: str, template: Template) -> ProjectName:

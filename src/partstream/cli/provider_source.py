@@ -24,29 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One kind of project.
+    """One kind of project."""
 
-    Attributes:
-        name: The name, as `--from` takes it; also that of the folder with its provider.
-        title: What a list of templates calls it.
-        file_stem: The name that is suggested for a file with its provider, without `.py`.
-        says: What the provider is, for people.
-        to_change: What makes it a model of one's own, a sentence for the project's README.
-        requirements: What the provider needs beside Partstream, as pip takes it.
-        modules: The top-level modules of these; a project must not be called like one.
-        also_called: Other names that `--from` takes.
-        test: The file of its test, below the folder `templates`.
-    """
-
-    name: str
-    title: str
-    file_stem: str
-    says: str
-    to_change: str
-    requirements: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    also_called: tuple[str, ...] = ()
-    test: str = "agent_test.py.txt"
+    name: str  # the name, as `--from` takes it; also that of the folder with its provider
+    title: str  # what a list of templates calls it
+    file_stem: str  # the name that is suggested for a file with its provider, without `.py`
+    says: str  # what the provider is, for people
+    to_change: str  # what makes it a model of one's own, a sentence for the project's README
+    requirements: tuple[str, ...] = ()  # what the provider needs beside Partstream, as pip takes it
+    modules: tuple[str, ...] = ()  # the top-level modules of these; a project must not be called like one
+    also_called: tuple[str, ...] = ()  # other names that `--from` takes
+    test: str = "agent_test.py.txt"  # the file of its test, below the folder `templates`
 
 
 _MODEL: Final = (

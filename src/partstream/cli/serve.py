@@ -83,21 +83,13 @@ def way_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameter
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where a plan is served.
+    """Where a plan is served."""
 
-    Attributes:
-        workers: The number of processes.
-        worker_port: The first port of the workers' own; 0 for any free ones.
-        host_program: What serves in place of this process, or None.
-        print_ray: Whether the configuration for Ray is printed instead.
-        print_kubernetes: Whether that for Kubernetes is.
-    """
-
-    workers: int
-    worker_port: int
-    host_program: str | None
-    print_ray: bool
-    print_kubernetes: bool
+    workers: int  # the number of processes
+    worker_port: int  # the first port of the workers' own; 0 for any free ones
+    host_program: str | None  # what serves in place of this process, or None
+    print_ray: bool  # whether the configuration for Ray is printed instead
+    print_kubernetes: bool  # whether the configuration for Kubernetes is printed
 
     @classmethod
     def of_options(cls, options: MutableMapping[str, Any]) -> Deployment:

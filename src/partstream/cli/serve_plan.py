@@ -120,14 +120,10 @@ _DEMO: Final = "demo"
 
 @dataclass
 class ServedProviders:
-    """The providers by name, and what has to be ended with them.
-
-    Attributes:
-        by_name: The providers.
-        files: The files of the providers that are loaded again when they are edited.
-    """
+    """The providers by name, and what has to be ended with them."""
 
     by_name: dict[str, LanguageModelChatProvider] = field(default_factory=dict)
+    # the files of the providers that are loaded again when they are edited
     files: list[Path] = field(default_factory=list)
     _endings: list[Callable[[], Any]] = field(default_factory=list)
     _reloaded: list[ReloadedProvider] = field(default_factory=list)
@@ -255,21 +251,13 @@ def observer_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Who hears of answers.
+    """Who hears of answers."""
 
-    Attributes:
-        log: The form of the lines, or `off`.
-        metrics: Who may read the metrics.
-        tracing: The spans, or None.
-        as_json: Whether everything that is printed is JSON.
-        keeps_ledger: Whether the answers are entered into the ledger of whoever runs the command.
-    """
-
-    log: str
-    metrics: MetricsAccess
+    log: str  # the form of the lines, or `off`
+    metrics: MetricsAccess  # who may read the metrics
     tracing: Tracing | None
-    as_json: bool
-    keeps_ledger: bool = True
+    as_json: bool  # whether everything that is printed is JSON
+    keeps_ledger: bool = True  # whether the answers go into the ledger of this user
 
     @classmethod
     def of_options(
@@ -313,39 +301,23 @@ class Observers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServePlan:
-    """What is served, to whom and how.
+    """What is served, to whom and how."""
 
-    Attributes:
-        sources: The files and modules of providers.
-        profiles: The profiles whose servers are served.
-        demo: Whether the built-in provider is served.
-        host: The address that is listened on.
-        port: The port; 0 for any free one.
-        token_file: The file of the clients' token, or None.
-        no_token: Whether clients need no token.
-        reloads: Whether edited files are loaded again.
-        raw_reasoning: As of :class:`~partstream.server.settings.ServingSettings`.
-        as_json: Whether everything that is printed is JSON.
-        log: The form of the line for each answer.
-        metrics: Who may read the metrics.
-        otlp: The address of a collector of spans, or None.
-        options: The options that come from tables, by name: the numbers of settings, None where nobody gave one, those
-            of :func:`~partstream.cli.serve_plan.opened_store`, and those of a hub.
-    """
-
-    sources: tuple[str, ...] = ()
-    profiles: tuple[str, ...] = ()
-    demo: bool = False
+    sources: tuple[str, ...] = ()  # the files and modules of providers
+    profiles: tuple[str, ...] = ()  # the profiles whose servers are served
+    demo: bool = False  # whether the built-in provider is served
     host: str
-    port: int
-    token_file: Path | None = None
-    no_token: bool = False
-    reloads: bool = False
-    raw_reasoning: bool = False
-    as_json: bool = False
-    log: str = "off"
-    metrics: str = "off"
-    otlp: str | None = None
+    port: int  # the port; 0 for any free one
+    token_file: Path | None = None  # the file of the clients' token, or None
+    no_token: bool = False  # whether clients need no token
+    reloads: bool = False  # whether edited files are loaded again
+    raw_reasoning: bool = False  # as of `ServingSettings`
+    as_json: bool = False  # whether everything that is printed is JSON
+    log: str = "off"  # the form of the line for each answer
+    metrics: str = "off"  # who may read the metrics
+    otlp: str | None = None  # the address of a collector of spans, or None
+    # the options that come from tables, by name: the numbers of settings, None where nobody gave one, those of
+    # `opened_store`, and those of a hub
     options: Mapping[str, Any]
 
     @property
@@ -518,21 +490,13 @@ _USUAL_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a person has to know to ask the server.
+    """What a person has to know to ask the server."""
 
-    Attributes:
-        host: The address that it listens on.
-        port: The port that it listens on.
-        token: The token, or None where everybody on this machine may ask.
-        is_public: Whether other machines can reach the address.
-        hub: How people are shown the database of the hub that is served; None for no hub.
-    """
-
-    host: str
+    host: str  # the address that it listens on
     port: int
-    token: AccessToken | None
-    is_public: bool
-    hub: str | None = None
+    token: AccessToken | None  # the token, or None where everybody on this machine may ask
+    is_public: bool  # whether other machines can reach the address
+    hub: str | None = None  # how people are shown the database of the hub that is served; None for no hub
 
     @property
     def root(self) -> str:
@@ -683,37 +647,25 @@ def _write(**fields: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Who is told what happens.
+    """Who is told what happens."""
 
-    Attributes:
-        listening: Connections are accepted; told the path of a client's base URL by protocol.
-        listed: The providers have listed their models.
-        draining: The server was told to stop while so many answers are open; told for how many seconds they may go on.
-    """
-
+    # connections are accepted; told the path of a client's base URL by protocol
     listening: Callable[[Mapping[str, str]], None]
-    listed: Callable[[Sequence[str]], None]
+    listed: Callable[[Sequence[str]], None]  # the providers have listed their models
+    # the server was told to stop while so many answers are open; told for how many seconds they may go on
     draining: Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a plan chose, opened in this process.
-
-    Attributes:
-        providers: The providers.
-        settings: The settings, with the open store.
-        limits: The limits of connections.
-        observers: Everybody who hears of answers.
-        hub: The hub that is served, or None.
-        hub_application: Its application, made before anything listens: its policy may be of no use. None for no hub.
-    """
+    """What a plan chose, opened in this process."""
 
     providers: ServedProviders
-    settings: ServingSettings
+    settings: ServingSettings  # the settings, with the open store
     limits: ConnectionLimits
-    observers: Observers
+    observers: Observers  # everybody who hears of answers
     hub: OpenHub | None = None
+    # its application, made before anything listens: its policy may be of no use. None for no hub.
     hub_application: ServingApp | None = None
 
     @classmethod

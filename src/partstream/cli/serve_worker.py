@@ -31,19 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:
-    """What one worker has to do.
-
-    Attributes:
-        plan: What is served.
-        is_first: Whether it is the one that says what all of them do.
-        sockets: The numbers of the open sockets that it accepts connections on.
-        reports: The number of the open pipe that it writes into.
-    """
+    """What one worker has to do."""
 
     plan: ServePlan
-    is_first: bool
-    sockets: tuple[int, ...]
-    reports: int
+    is_first: bool  # whether it is the one that says what all of them do
+    sockets: tuple[int, ...]  # the numbers of the open sockets that it accepts connections on
+    reports: int  # the number of the open pipe that it writes into
 
 
 def main() -> int:

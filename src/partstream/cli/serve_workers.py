@@ -64,20 +64,12 @@ def can_share_sockets() -> bool:
 
 @dataclass
 class Workers:
-    """All workers of one command.
-
-    Attributes:
-        plan: What they serve.
-        start: What a person has to know to ask them.
-        shared: The sockets that all of them accept connections on.
-        own: For each worker, the sockets that it alone accepts connections on.
-        screen: Where the command says what happens.
-    """
+    """All workers of one command."""
 
     plan: ServePlan
-    start: Start
-    shared: Sequence[socket.socket]
-    own: Sequence[Sequence[socket.socket]]
+    start: Start  # what a person has to know to ask them
+    shared: Sequence[socket.socket]  # the sockets that all of them accept connections on
+    own: Sequence[Sequence[socket.socket]]  # for each worker, the sockets that it alone accepts connections on
     screen: Screen
     _processes: dict[int, Process] = field(default_factory=dict)
     _stops: int = 0

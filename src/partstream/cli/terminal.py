@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 
 
 class _GatedStream:
-    """A text stream whose text is made visible; in all else, it is the stream that it stands for.
-
-    Attributes:
-        stream: The stream without a gate.
-    """
+    """A text stream whose text is made visible; in all else, it is the stream that it stands for."""
 
     def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
+        self.stream = stream  # the stream without a gate
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

@@ -254,19 +254,13 @@ _NO_KEYRINGS: Final = frozenset({"keyring.backends.fail", "keyring.backends.null
 
 
 class KeyNotKeptError(CallerError):
-    """The keyring did not take a key; the message holds nothing of it.
-
-    Attributes:
-        entry: The entry.
-        got: What the keyring did.
-        expected: What would help.
-    """
+    """The keyring did not take a key; the message holds nothing of it."""
 
     def __init__(self, entry: str, got: str, expected: str) -> None:
         super().__init__(f"the key was not kept in {entry}: got {got}, expected {expected}")
         self.entry = entry
-        self.got = got
-        self.expected = expected
+        self.got = got  # what the keyring did
+        self.expected = expected  # what would help
 
 
 def keyring_fault() -> str:
@@ -286,15 +280,11 @@ def keyring_fault() -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyringEntry:
-    """An entry of the keyring.
-
-    Attributes:
-        user: The user of the entry; the service is :data:`KEYRING_SERVICE`.
-    """
+    """An entry of the keyring."""
 
     name: ClassVar = "apiKeyKeyring"
     """The setting that names it."""
-    user: str
+    user: str  # the service of the entry is `KEYRING_SERVICE`
 
     @property
     def setting(self) -> str:
@@ -354,15 +344,11 @@ class KeyringEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """A file in the data folder that holds a key, readable for the user alone.
-
-    Attributes:
-        user: The name of the profile; the file is called like it.
-    """
+    """A file in the data folder that holds a key, readable for the user alone."""
 
     name: ClassVar = "apiKeyFile"
     """The setting that names it."""
-    user: str
+    user: str  # the name of the profile, and of the file
 
     @property
     def setting(self) -> str:
@@ -449,38 +435,23 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class UserConfigurationFile:
-    """The user's file as it was read.
+    """The user's file as it was read."""
 
-    Attributes:
-        path: The file, whether it exists or not.
-        content: Its bytes; empty if it does not exist.
-        profiles: The names of its profiles.
-        has_upstream: Whether it says which upstream is in force where nobody names one.
-    """
-
-    path: Path
-    content: bytes = field(repr=False)  # it may hold a key
-    profiles: tuple[str, ...]
-    has_upstream: bool
+    path: Path  # the file, whether it exists or not
+    content: bytes = field(repr=False)  # its bytes; empty if it does not exist; it may hold a key
+    profiles: tuple[str, ...]  # the names of its profiles
+    has_upstream: bool  # whether it says which upstream is in force where nobody names one
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A profile that is to be added.
-
-    Attributes:
-        name: Its name.
-        settings: Its settings by name, as TOML holds them; no key is among them.
-        key: The key to be kept, or None.
-        entry: Where it is kept, or None.
-        is_default: Whether it becomes the `defaultProfile`.
-    """
+    """A profile that is to be added."""
 
     name: str
-    settings: Mapping[str, Any]
-    key: Secret | None = None
-    entry: KeyPlace | None = None
-    is_default: bool = False
+    settings: Mapping[str, Any]  # by name, as TOML holds them; no key is among them
+    key: Secret | None = None  # the key to be kept, or None
+    entry: KeyPlace | None = None  # where it is kept, or None
+    is_default: bool = False  # whether it becomes the `defaultProfile`
 
 
 def read_user_file(path: Path) -> UserConfigurationFile:

@@ -80,19 +80,12 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check.
-
-    Attributes:
-        subject: What.
-        verdict: How it is.
-        says: What was found, without secrets.
-        advice: What to do, or nothing.
-    """
+    """The result of one check."""
 
     subject: str
     verdict: CheckStatus
-    says: str
-    advice: str = ""
+    says: str  # what was found, without secrets
+    advice: str = ""  # what to do, or nothing
 
 
 # ---- Endpoints ----
@@ -103,15 +96,10 @@ _ENDPOINTS_SECONDS: Final = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """What was found out about the endpoints.
+    """What was found out about the endpoints."""
 
-    Attributes:
-        findings: The findings; none where the protocol has no request that costs nothing.
-        is_there: Whether the endpoint of the protocol in force is there; None where that is not known.
-    """
-
-    findings: tuple[Finding, ...]
-    is_there: bool | None
+    findings: tuple[Finding, ...]  # none where the protocol has no request that costs nothing
+    is_there: bool | None  # whether the endpoint of the protocol in force is there; None where that is not known
 
 
 async def examine_endpoints(gateway: GatewayConfiguration, connections: Connections, *, is_set: bool) -> Endpoints:
@@ -198,27 +186,16 @@ def _shown(wire: CandidateProtocol, asked: Round) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What helps, as sentences that name what a person has at hand; "" where nothing does.
+    """What helps, as sentences that name what a person has at hand; "" where nothing does."""
 
-    Attributes:
-        no_server: There is no base URL.
-        no_key: A server wants a key, and none was sent.
-        another_key: A server refuses the key; follows the question whether it is the right one.
-        perhaps_a_key: A server forbids something, and no key was sent.
-        no_model: A model is to be asked, and none is named.
-        other_model: The named model is not listed.
-        not_asked: No model was asked for an answer.
-        fault: Something failed that must not fail.
-    """
-
-    no_server: str
-    no_key: str
-    another_key: str
-    perhaps_a_key: str
-    no_model: str
-    other_model: str
-    not_asked: str
-    fault: str
+    no_server: str  # there is no base URL
+    no_key: str  # a server wants a key, and none was sent
+    another_key: str  # a server refuses the key; follows the question whether it is the right one
+    perhaps_a_key: str  # a server forbids something, and no key was sent
+    no_model: str  # a model is to be asked, and none is named
+    other_model: str  # the named model is not listed
+    not_asked: str  # no model was asked for an answer
+    fault: str  # something failed that must not fail
 
 
 AT_A_TERMINAL: Final = Advice(
@@ -570,17 +547,11 @@ _WRITES_THEM: Final = "Partstream: Use a Model Everywhere… sets both"
 
 @dataclass(frozen=True, slots=True)
 class HarnessFacts:
-    """What decides whether the Copilot harness of a VS Code offers the models of extensions.
+    """What decides whether the Copilot harness of a VS Code offers the models of extensions."""
 
-    Attributes:
-        is_remote: Whether the window is a remote one, or is in a browser.
-        lists_models: Whether :data:`LISTS_MODELS` is on.
-        allows_signed_out: Whether :data:`ALLOWS_SIGNED_OUT` is on.
-    """
-
-    is_remote: bool
-    lists_models: bool
-    allows_signed_out: bool
+    is_remote: bool  # whether the window is remote or in a browser
+    lists_models: bool  # whether `LISTS_MODELS` is on
+    allows_signed_out: bool  # whether `ALLOWS_SIGNED_OUT` is on
 
 
 def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") -> Finding:
@@ -682,17 +653,11 @@ def _advice_on_load(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """How long a provider is waited for.
+    """How long a provider is waited for."""
 
-    Attributes:
-        count_seconds: The wait for a count of tokens.
-        answer_seconds: The wait for the end of the answer.
-        characters: The characters of text after which the answer is stopped.
-    """
-
-    count_seconds: float = 10.0
-    answer_seconds: float = 60.0
-    characters: int = 2_000
+    count_seconds: float = 10.0  # the wait for a count of tokens
+    answer_seconds: float = 60.0  # the wait for the end of the answer
+    characters: int = 2_000  # the characters of text after which the answer is stopped
 
 
 @dataclass(slots=True)
@@ -719,21 +684,13 @@ class _Taken:
 
 @dataclass(slots=True)
 class _Examination:
-    """The checks of one provider that could be loaded.
-
-    Attributes:
-        provider: The provider.
-        vendor: The name that errors give it.
-        limits: How long it is waited for.
-        advice: What helps where the person stands.
-        violations: The rules of the contract that its answer broke.
-    """
+    """The checks of one provider that could be loaded."""
 
     provider: LanguageModelChatProvider
-    vendor: str
-    limits: TrialLimits
-    advice: Advice
-    violations: list[Violation] = field(default_factory=list)
+    vendor: str  # the name that errors give it
+    limits: TrialLimits  # how long it is waited for
+    advice: Advice  # what helps at the place of the person
+    violations: list[Violation] = field(default_factory=list)  # the rules of the contract that its answer broke
 
     async def run(self, model_id: str | None, *, asks: bool) -> list[Finding]:
         """What was found, in the order of the checks."""

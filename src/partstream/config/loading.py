@@ -195,15 +195,10 @@ _PAUSE: Final = 10.0
 
 
 class FetchedKey(NamedTuple):
-    """A key as its place gave it.
-
-    Attributes:
-        key: The key.
-        expires_at: Seconds since 1970, or None for a key that is good until it is refused.
-    """
+    """A key as its place gave it."""
 
     key: Secret
-    expires_at: float | None = None
+    expires_at: float | None = None  # seconds since 1970, or None for a key that is good until it is refused
 
 
 class RenewingKey:
@@ -441,19 +436,13 @@ _VERCEL_API: Final = "https://api.vercel.com"
 
 @dataclass(frozen=True)
 class KeySurroundings:
-    """What a key's place needs beside its setting.
-
-    Attributes:
-        environment: The environment variables.
-        on_key: Told every key before it is used.
-        connection: How others than the upstream are reached: limits of time, proxy, certificates.
-        clock: Seconds since 1970.
-    """
+    """What a key's place needs beside its setting."""
 
     environment: Mapping[str, str]
-    on_key: Callable[[str], object] = lambda key: None
+    on_key: Callable[[str], object] = lambda key: None  # told every key before it is used
+    # how others than the upstream are reached: limits of time, proxy, certificates
     connection: GatewayConfiguration = field(default_factory=lambda: GatewayConfiguration(_VERCEL_API))
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # seconds since 1970
 
 
 def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> RenewingKey | None:

@@ -259,19 +259,12 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The settings of one place; the values may be secret.
-
-    Attributes:
-        place: The place.
-        given: The settings by name, those left empty not among them.
-        notes: What is odd there, in sentences.
-        name: What errors call the place as a whole; empty for the usual name.
-    """
+    """The settings of one place; the values may be secret."""
 
     place: SettingSource
-    given: Mapping[str, Given] = field(repr=False)
-    notes: tuple[str, ...] = ()
-    name: str = ""
+    given: Mapping[str, Given] = field(repr=False)  # the settings by name, those left empty not among them
+    notes: tuple[str, ...] = ()  # what is odd there, in sentences
+    name: str = ""  # what errors call the place as a whole; empty for the usual name
 
     @property
     def shown_name(self) -> str:

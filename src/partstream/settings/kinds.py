@@ -315,31 +315,23 @@ class ValueForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The kind of a setting's value.
+    """The kind of a setting's value."""
 
-    Attributes:
-        form: What it is in a word, for people.
-        read: Gives the value in our own types, from JSON's types or from our own; raises a
-            :class:`partstream.settings.kinds.ConfigurationError` that names the place it is told.
-        schema: The keywords of JSON Schema (draft 7) that say the same.
-    """
-
-    form: ValueForm
+    form: ValueForm  # what it is in a word, for people
+    # gives the value in our own types, from JSON's types or from our own; raises a
+    # `ConfigurationError` that names the place it is told
     read: Callable[[Any, str], Any]
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any]  # the keywords of JSON Schema (draft 7) that say the same
 
 
 class Choice(StrEnum):
     """The words that a setting accepts, each with a sentence that explains it.
 
     A member is written as `NAME = "word", "What it means."`.
-
-    Attributes:
-        says: What the word means, in Markdown.
     """
 
     _value_: str
-    says: str
+    says: str  # what the word means, in Markdown
 
     def __new__(cls, word: str, says: str = "") -> Choice:
         """The member for a word."""

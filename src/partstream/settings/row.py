@@ -91,43 +91,29 @@ class Nesting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The rows within the value of a row.
+    """The rows within the value of a row."""
 
-    Attributes:
-        nesting: How they stand in it.
-        rows: The rows.
-        build: Gives the value in our own types from the fields that were read, one dictionary or several as `nesting`
-            says, and the place that errors name.
-        short_for: The row whose value may stand in the place of the object, as a model's id does; None for none.
-        elsewhere: The settings that do not belong here, and the protocol that each of them belongs to.
-        is_open: Whether a protocol that is installed later may add rows.
-    """
-
-    nesting: Nesting
+    nesting: Nesting  # how they stand in it
     rows: tuple[Setting, ...]
+    # gives the value in our own types from the fields that were read, one dictionary or several as `nesting` says, and
+    # the place that errors name
     build: Callable[[Any, str], Any] = lambda fields, _where: fields
+    # the row whose value may stand in the place of the object, as a model's id does; None for none
     short_for: str | None = None
+    # the settings that do not belong here, and the protocol that each of them belongs to
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    is_open: bool = False
+    is_open: bool = False  # whether a protocol that is installed later may add rows
 
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """How VS Code's editor of groups shows a setting.
+    """How VS Code's editor of groups shows a setting."""
 
-    Attributes:
-        title: What it is called there; empty for its name.
-        is_asked: Whether a person is asked for it who adds a group.
-        is_required: Whether the dialog accepts no empty answer.
-        hint: What a person has to know there beside what the setting says, as a sentence.
-        snippet: What the editor offers to insert, or None.
-    """
-
-    title: str = ""
-    is_asked: bool = False
-    is_required: bool = False
-    hint: str = ""
-    snippet: Mapping[str, Any] | None = None
+    title: str = ""  # what it is called there; empty for its name
+    is_asked: bool = False  # whether a person is asked for it who adds a group
+    is_required: bool = False  # whether the dialog accepts no empty answer
+    hint: str = ""  # what a person has to know there beside what the setting says, as a sentence
+    snippet: Mapping[str, Any] | None = None  # what the editor offers to insert, or None
 
 
 OnUnknown: TypeAlias = "Callable[[ConfigurationError], None]"

@@ -108,19 +108,13 @@ def end_forked(error: BaseException) -> NoReturn:
 
 
 class ProviderFailedError(PartstreamError):
-    """A hosted provider raised an error, which is also the `__cause__`.
-
-    Attributes:
-        provider: The provider's name.
-        error: The provider's error.
-        key_need: What the provider asks the person for; None where it asks for no key.
-    """
+    """A hosted provider raised an error, which is also the `__cause__`."""
 
     def __init__(self, provider: str, error: BaseException, key_need: wire.KeyNeed | None = None) -> None:
         super().__init__(sentence(error, provider))
         self.provider = provider
         self.error = error
-        self.key_need = key_need
+        self.key_need = key_need  # what the provider asks the person for; None where it asks for no key
 
 
 class ProviderLoadError(ProviderFailedError):

@@ -101,28 +101,17 @@ PROVIDER_KEY: Final = "provider"
 
 @dataclass(frozen=True)
 class GatewaySurroundings:
-    """The things that a gateway needs beside its group.
+    """The things that a gateway needs beside its group."""
 
-    Attributes:
-        editor: VS Code's own settings, under the names of ours.
-        learn: Called with every key before its first use, so that no log and no message holds it.
-        environment: The environment variables.
-        tokens: The shared memory of tokens.
-    """
-
-    editor: Mapping[str, Any] = field(default_factory=dict)
+    editor: Mapping[str, Any] = field(default_factory=dict)  # VS Code's own settings, under the names of ours
+    # called with every key before its first use, so that no log and no message holds it
     learn: Callable[[str], object] = lambda key: None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-    tokens: TokenMemory = field(default_factory=TokenMemory)
+    tokens: TokenMemory = field(default_factory=TokenMemory)  # the shared memory of tokens
 
 
 class GatewayLoader:
     """Loads the gateway for one group; a changed configuration needs a new loader.
-
-    Attributes:
-        name: The gateway's name in logs and errors.
-        is_own: False: no code of the person is loaded.
-        file: None.
 
     Args:
         configuration: The keys and values of the group.
@@ -130,7 +119,7 @@ class GatewayLoader:
         name: The group's name; None for the host and port of its server.
     """
 
-    is_own: ClassVar[bool] = False
+    is_own: ClassVar[bool] = False  # no code of the person is loaded
     file: None = None
 
     def __init__(

@@ -445,17 +445,13 @@ _MOST_EDIT: Final = 500
 
 
 class UsageWatch:
-    """A progress that hands on everything and notices a usage part.
-
-    Attributes:
-        usage: The content of the last usage part, or None.
-    """
+    """A progress that hands on everything and notices a usage part."""
 
     __slots__ = ("_kept", "_progress", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
-        self.usage: dict[str, Any] | None = None
+        self.usage: dict[str, Any] | None = None  # the content of the last usage part, or None
         self._kept = KeptAnswer()
 
     def report(self, part: ResponsePart) -> None:

@@ -91,23 +91,15 @@ class ErrorCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of the protocol.
-
-    Attributes:
-        name: The method's name on the wire.
-        direction: The direction in which the method is sent.
-        params: The TypedDict of the parameters, or None for a method without parameters.
-        result: The TypedDict of the result, or None for a result of null; has no meaning for a notification.
-        is_request: Whether the method is a request, which gets a response; otherwise it is a notification.
-        doc: The method's purpose, in one sentence.
-    """
+    """A method of the protocol."""
 
     name: str
     direction: Direction
-    params: type[Any] | None
+    params: type[Any] | None  # the TypedDict of the parameters, or None for a method without parameters
+    # the TypedDict of the result, or None for a result of null; has no meaning for a notification
     result: type[Any] | None
-    is_request: bool
-    doc: str
+    is_request: bool  # whether the method is a request, which gets a response; otherwise it is a notification
+    doc: str  # the method's purpose, in one sentence
 
 
 def _request(name: str, params: type[Any] | None, result: type[Any] | None, doc: str) -> Method:
@@ -385,23 +377,14 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """The conversion of one type of part, both ways.
+    """The conversion of one type of part, both ways."""
 
-    Attributes:
-        tag: The `type` on the wire.
-        part: The library's class.
-        shape: The TypedDict on the wire.
-        decode: Makes a part of a checked wire value and its place.
-        encode: Makes the wire value of a part.
-        in_response: Whether a provider may report such parts.
-    """
-
-    tag: str
-    part: type[Any]
-    shape: type[Any]
-    decode: Callable[[Any, str], MessagePart]
-    encode: Callable[[Any], Mapping[str, Any]]
-    in_response: bool = True
+    tag: str  # the `type` on the wire
+    part: type[Any]  # the library's class
+    shape: type[Any]  # the TypedDict on the wire
+    decode: Callable[[Any, str], MessagePart]  # makes a part of a checked wire value and its place
+    encode: Callable[[Any], Mapping[str, Any]]  # makes the wire value of a part
+    in_response: bool = True  # whether a provider may report such parts
 
 
 def _decode_bytes(value: str, where: str) -> bytes:

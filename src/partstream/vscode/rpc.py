@@ -48,30 +48,20 @@ _END_OF_HEADER = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class FrameTooLarge:
-    """A body over the limit; the decoder skips its bytes and reads the frames after it.
+    """A body over the limit; the decoder skips its bytes and reads the frames after it."""
 
-    Attributes:
-        size: The bytes of the body, by its header.
-        limit: The most bytes of a body.
-        beginning: The first bytes of the body, at most :data:`BEGINNING_SIZE`, by which its sender may be answered.
-    """
-
-    size: int
-    limit: int
+    size: int  # the bytes of the body, by its header
+    limit: int  # the most bytes of a body
+    # the first bytes of the body, at most `BEGINNING_SIZE`, by which its sender may be answered
     beginning: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedHeader:
-    """A header without a valid length: no later frame can be read.
+    """A header without a valid length: no later frame can be read."""
 
-    Attributes:
-        got: The start of the header.
-        reason: The mistake in the header.
-    """
-
-    got: bytes
-    reason: str
+    got: bytes  # the start of the header
+    reason: str  # the mistake in the header
 
 
 Frame: TypeAlias = bytes | FrameTooLarge | MalformedHeader
@@ -215,19 +205,12 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """The peer sent an invalid message, and gets an error response with these fields.
+    """The peer sent an invalid message, and gets an error response with these fields."""
 
-    Attributes:
-        id: The request's id, or None if it could not be read.
-        code: One of the standard codes.
-        message: What was got and what was expected.
-        is_fatal: Whether no further message can be read from the connection.
-    """
-
-    id: RequestId | None
+    id: RequestId | None  # the request's id, or None if it could not be read
     code: StandardErrorCode
-    message: str
-    is_fatal: bool = False
+    message: str  # what was got and what was expected
+    is_fatal: bool = False  # whether no further message can be read from the connection
 
 
 Incoming: TypeAlias = Request | Notification | Response | Malformed
@@ -348,20 +331,15 @@ MINOR_LIMIT: Final = 1024 * 1024
 
 
 class BacklogError(CallerError):
-    """A producer did not wait although its consumer was far behind.
-
-    Attributes:
-        size: The bytes that wait.
-        limit: The most bytes that may wait.
-    """
+    """A producer did not wait although its consumer was far behind."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(
             f"{size:,} bytes of the answer wait for a slow reader, expected at most {limit:,}: "
             "await `progress.drain()` between reports"
         )
-        self.size = size
-        self.limit = limit
+        self.size = size  # the bytes that wait
+        self.limit = limit  # the most bytes that may wait
 
 
 class _Queue(Protocol):
@@ -496,16 +474,12 @@ class MinorMessages:
 
 
 class Outbox:
-    """All output to one peer that waits to be written.
-
-    Attributes:
-        on_waiting: Called when the outbox is no longer empty; set by the writer.
-    """
+    """All output to one peer that waits to be written."""
 
     __slots__ = ("_messages", "_turns", "on_waiting")
 
     def __init__(self) -> None:
-        self.on_waiting: Callable[[], None] = _nothing
+        self.on_waiting: Callable[[], None] = _nothing  # called when the outbox is no longer empty; set by the writer
         self._messages: deque[bytes] = deque()
         self._turns: deque[_Queue] = deque()
 

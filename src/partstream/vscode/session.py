@@ -132,17 +132,12 @@ _REFUSALS: Mapping[tuple[_State, bool], tuple[ErrorCode, str]] = {
 
 
 class RefusedError(CallerError):
-    """The session refuses a request.
-
-    Attributes:
-        code: The code of the error response.
-        data: The data of the error response, or None.
-    """
+    """The session refuses a request."""
 
     def __init__(self, code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.code = code
-        self.data = data
+        self.code = code  # the code of the error response
+        self.data = data  # the data of the error response, or None
 
 
 class _Running:
