@@ -11,7 +11,7 @@ import sys
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 from rich.markup import escape
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.contract import Violation
     from partstream.lm.parts import FinishReason, ResponsePart
-    from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.consumer import LanguageModelChat
     from partstream.runtime.requests import LanguageModelChatResponse
     from partstream.upstream.configuration import GatewayConfiguration
@@ -98,11 +97,7 @@ class Screens:
 
 
 class _Violations:
-    """Tells of the broken rules, except for those that the chat tells of itself.
-
-    Args:
-        screens: Where the person is told who has written the provider; None logs them.
-    """
+    """Says which rules an answer broke; `screens` is None for a server, whose violations the log gets."""
 
     def __init__(self, screens: Screens | None) -> None:
         self._screens = screens
@@ -126,11 +121,9 @@ class _Answer:
 
     @property
     def has_text(self) -> bool:
-        """Whether any text came."""
         return any(isinstance(part, TextPart) and part.value for part in self.parts)
 
     def take(self, part: ResponsePart, *, keeps_state: bool) -> None:
-        """Keeps what goes back of a part."""
         is_state = isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE
         if isinstance(part, TextPart) or (keeps_state and is_state):
             self.parts.append(part)
@@ -213,7 +206,7 @@ class ChatSession:
         return exit_code
 
     def _run_command(self, text: str, exit_code: ExitCode) -> ExitCode:
-        """Runs what the line commands; a command that nobody knows is no question for a model, which may cost."""
+        """Runs a command; an unknown one is no question for a model, which may cost."""
         if text == "/clear":
             self._messages = list(self.first)
             self.screens.say("The conversation starts over.")
@@ -227,12 +220,12 @@ class ChatSession:
         return exit_code
 
     def _failed_beside(self, vendor: str, error: Exception) -> None:
-        """Tells of an error that no request raises; that of a list comes out of the question itself."""
+        """Says an error that no request raises; the request itself raises that of a list."""
         if self._models.provider_errors.get(vendor) is not error:
             self.screens.say(f"{vendor} failed beside an answer: {fault_of(error)}", "red")
 
     def _waiting(self) -> AbstractAsyncContextManager[Callable[[], object]]:
-        """Says in a terminal that the model has not begun; a pipe has nobody who waits."""
+        """Says in a terminal that the model has not begun."""
         limit = self.partner.first_event_limit
         until = "" if limit is None else f", {limit:g} s is the limit; a server may have to load the model first"
 
@@ -301,7 +294,6 @@ class ChatSession:
 
 
 def _outcome(response: LanguageModelChatResponse, otherwise: str) -> str:
-    """How an answer ended, as its provider says; else as it looks."""
     return otherwise if response.finish is None else response.finish.outcome.value
 
 
@@ -328,44 +320,8 @@ def _typed_lines() -> Iterator[str]:
 # ---- Chat partners ----
 
 
-class ChatPartner(Protocol):
-    """A provider to chat with, and what is said of it.
-
-    Attributes:
-        vendor: The name that errors give it.
-        place: Where it is, as the head of the chat says it.
-        provider: The provider.
-        model_id: The model that answers; None for the first of its list, until that is known.
-        first_event_limit: The longest wait for an answer in seconds; None without a limit.
-        is_own: Whether it is the person's own: what breaks the contract is shown, and its state is given back.
-    """
-
-    vendor: str
-    place: str
-    model_id: str | None
-    first_event_limit: float | None
-    is_own: bool
-
-    @property
-    def provider(self) -> LanguageModelChatProvider:
-        """The attribute `provider`."""
-        ...
-
-    def explain(self, error: PartstreamError) -> str:
-        """The sentence of an error, with what helps."""
-        ...
-
-    async def look(self) -> None:
-        """Gets ready for the next message."""
-        ...
-
-    async def aclose(self) -> None:
-        """Ends what the provider has begun."""
-        ...
-
-
 class Server:
-    """A model server of the settings; the attributes are those of :class:`ChatPartner`.
+    """A model server of the settings.
 
     Args:
         configuration: The server, with the one model that answers; without any, the first of its list answers.
@@ -376,10 +332,10 @@ class Server:
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
         self._ledger = open_ledger()
-        self.vendor = "gateway"
-        self.place = f"at {configuration.shown_url}"
+        self.vendor = "gateway"  # the name in errors
+        self.place = f"at {configuration.shown_url}"  # as the head of the chat says it
         self.provider = GatewayProvider(configuration, ledger=self._ledger, counters=Counters())
-        self.model_id = configuration.models[0].id if configuration.models else None
+        self.model_id = configuration.models[0].id if configuration.models else None  # None until the list is known
         self.first_event_limit: float | None = configuration.timeouts.first_event
 
     def explain(self, error: PartstreamError) -> str:
@@ -404,7 +360,9 @@ class Server:
 
 
 class OwnProvider:
-    """A person's own provider, loaded again after each edit; the attributes are those of :class:`ChatPartner`.
+    """A person's own provider, loaded again after each edit; the attributes are those of :class:`Server`.
+
+    The chat shows what breaks the contract, and returns the provider's state.
 
     Args:
         source: The file or the module.
@@ -446,6 +404,10 @@ class OwnProvider:
         else:
             said = fault_of(error, self._loader.file)
             self._say(f"{self._source} cannot be loaded, the version before answers: {said}", True)
+
+
+ChatPartner: TypeAlias = Server | OwnProvider
+"""A provider to chat with, and what the chat says about it."""
 
 
 # ---- Chat ----

@@ -68,7 +68,9 @@ def show(*, as_json: bool, **options: Any) -> None:
         shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
         console.print(Text(visible(shown), "dim"))
     if configuration.profiles:
-        console.print(Text(visible(_profiles_in_words(configuration)), "dim"))
+        names, used = ", ".join(map(shown_name, configuration.profiles)), configuration.profile
+        in_force = "none is in force" if used is None else f"{shown_name(used)} is in force"
+        console.print(Text(visible(f"Profiles: {names}; {in_force}."), "dim"))
     for note in configuration.resolved.notes:
         console.print(Text(visible(note), "yellow"))
 
@@ -129,12 +131,6 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
         for name, row in SETTINGS.items()
         if row.places & {SettingSource.FILE, SettingSource.ENVIRONMENT}
     ]
-
-
-def _profiles_in_words(configuration: Configuration) -> str:
-    names = ", ".join(map(shown_name, configuration.profiles))
-    used = "none is in force" if configuration.profile is None else f"{shown_name(configuration.profile)} is in force"
-    return f"Profiles: {names}; {used}."
 
 
 def _default(row: Setting) -> str:

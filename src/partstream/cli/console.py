@@ -195,11 +195,8 @@ class _Gated:
         self._renderable = renderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self._segments(console, options)
-
-    def _segments(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         for segment in console.render(self._renderable, options):
-            # A control segment holds codes of the console's own and no text of anybody.
+            # A control segment holds codes of the console's own and no other text.
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 

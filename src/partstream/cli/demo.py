@@ -157,7 +157,12 @@ class _Narrator:
     async def tell(self, event: ToolLoopEvent) -> None:
         match event:
             case RoundStarted(number, messages):
-                await self._round(number, len(messages))
+                self.renderer = StreamRenderer(self.console)
+                self.console.print()
+                self.console.print(Rule(f"Round {number}", style="dim", align="left"))
+                sent = "the question" if len(messages) == 1 else "the question, the calls and their results"
+                await self.step(f"POST {self.url}\n  sends {sent}; the answer streams:")
+                self.console.print()
             case PartReceived(part):
                 if self.renderer is not None:
                     self.renderer.show(part)
@@ -166,14 +171,6 @@ class _Narrator:
             case ToolResultReceived(call, result):
                 text = "".join(part.value for part in result.content if isinstance(part, TextPart))
                 await self.step(f"{call.name} returned: [bold]{escape(text)}[/bold]")
-
-    async def _round(self, number: int, messages: int) -> None:
-        self.renderer = StreamRenderer(self.console)
-        self.console.print()
-        self.console.print(Rule(f"Round {number}", style="dim", align="left"))
-        sent = "the question" if messages == 1 else "the question, the calls and their results"
-        await self.step(f"POST {self.url}\n  sends {sent}; the answer streams:")
-        self.console.print()
 
     def total(self, result: ToolLoopResult, events: int, seconds: float) -> None:
         used = [read_usage(part) for part in result.usage_parts]

@@ -77,9 +77,7 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         template: What it is made from.
         python: The interpreter that VS Code shall run the provider with; None leaves that to VS Code.
     """
-    settings: dict[str, object] = {"partstream.providers": [f"{name.module}.py"]}
-    if python is not None:
-        settings["partstream.python"] = python
+    settings = {"partstream.providers": [f"{name.module}.py"]} | ({"partstream.python": python} if python else {})
     names = {
         "name": name.given,
         "module": name.module,
@@ -88,13 +86,11 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         "to_change": template.to_change.format(module=name.module),
         "requirements": ", ".join(f'"{requirement}"' for requirement in template.requirements),
     }
-    shared = {path: _filled(file, names) for path, file in _SHARED.items()}
     return {
         f"{name.module}.py": _filled(f"{template.name}/{_PROVIDER}", names),
         f"test_{name.module}.py": _filled(template.test, names),
-        ".vscode/settings.json": json.dumps(settings | ({"partstream.python": python} if python else {}), indent=2)
-        + "\n",
-        **shared,
+        ".vscode/settings.json": json.dumps(settings, indent=2) + "\n",
+        **{path: _filled(file, names) for path, file in _SHARED.items()},
     }
 
 

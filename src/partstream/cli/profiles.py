@@ -27,7 +27,6 @@ from partstream.config.table import (
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from partstream.config.table import Layer
@@ -114,10 +113,8 @@ def _show(rows: list[dict[str, Any]], path: Path) -> None:
         return
     width = max(len(visible(row["name"])) for row in rows)
     for row in rows:
-        says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {_key_in_words(row['key'])}"
+        key = row["key"]
+        place = "no key" if key is None else f"key: {key['setting']} {json.dumps(key['value'], ensure_ascii=False)}"
+        says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {place}"
         says += ", used where no profile is named" if row["isDefault"] else ""
         print_hanging(console, Text(f"{visible(row['name']):<{width}}  ", "bold"), visible(says))
-
-
-def _key_in_words(key: Mapping[str, Any] | None) -> str:
-    return "no key" if key is None else f"key: {key['setting']} {json.dumps(key['value'], ensure_ascii=False)}"

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.serve_options import number_options, option_of, variable_of
+from partstream.cli.serve_options import all_options, number_options, option_of, variable_of
 from partstream.cli.serve_plan import (
     Heard,
     JsonScreen,
@@ -31,14 +31,11 @@ from partstream.server.clients import TOKEN_VARIABLE
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, listening_sockets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableMapping
+    from collections.abc import Iterator, MutableMapping
 
-
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
 
 _MOST_WORKERS: Final = 256
-_OPTIONS: Final = (
+way_options: Final = all_options(
     click.option(
         "--workers",
         type=click.IntRange(1, _MOST_WORKERS),
@@ -71,14 +68,7 @@ _OPTIONS: Final = (
         help="Print what runs the same in Kubernetes, with --workers as the number of pods, and end.",
     ),
 )
-
-
-def way_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options of :class:`Deployment` to a command."""
-    with_options: Any = function
-    for option in reversed(_OPTIONS):
-        with_options = option(with_options)
-    return cast("Callable[_Parameters, _Result]", with_options)
+"""Adds the options of :class:`Deployment` to a command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The options of `partstream serve` that are numbers of tables, each with its environment variable."""
+"""The names and variables of the options of `partstream serve`, and those options that are numbers of tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 SERVE_PREFIX: Final = "PARTSTREAM_SERVE_"
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
 def option_of(name: str) -> str:
@@ -29,21 +28,31 @@ def variable_of(name: str) -> str:
     return SERVE_PREFIX + name.upper()
 
 
-def number_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds to a command an option for each number of a server; those that nobody gives are None."""
-    with_options: Any = function
-    for number in reversed((*SERVING_NUMBERS, *CONNECTION_NUMBERS)):
-        kind = (
-            click.IntRange(int(number.least), int(number.most))
-            if number.is_whole
-            else click.FloatRange(number.least, number.most)
-        )
-        with_options = click.option(
+def all_options(*options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
+    """A decorator that adds several options to a command, in the order of its help."""
+
+    def with_options(function: _Function) -> _Function:
+        decorated: Any = function
+        for option in reversed(options):
+            decorated = option(decorated)
+        return cast("_Function", decorated)
+
+    return with_options
+
+
+number_options: Final = all_options(
+    *(
+        click.option(
             option_of(number.name),
             number.name,
-            type=kind,
+            type=click.IntRange(int(number.least), int(number.most))
+            if number.is_whole
+            else click.FloatRange(number.least, number.most),
             metavar=number.unit.upper() if number.unit in ("seconds", "bytes") else "N",
             envvar=variable_of(number.name),
             help=f"{number.says}. Default: {number.default:,.10g}.",
-        )(with_options)
-    return cast("Callable[_Parameters, _Result]", with_options)
+        )
+        for number in (*SERVING_NUMBERS, *CONNECTION_NUMBERS)
+    )
+)
+"""Adds to a command an option for each number of a server; one that is not given is None."""

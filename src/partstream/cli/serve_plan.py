@@ -18,13 +18,13 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import click
 
 from partstream.cli.provider_source import load, reloaded
-from partstream.cli.serve_options import option_of, variable_of
+from partstream.cli.serve_options import all_options, option_of, variable_of
 from partstream.cli.terminal import echo_while_read, program
 from partstream.codec.system import CACHE, DATA
 from partstream.devtools.captures import captured_answers
@@ -54,28 +54,16 @@ if TYPE_CHECKING:
     from partstream.runtime.provider_files import ReloadedProvider
     from partstream.server.application import ServingApp
     from partstream.server.clients import AccessToken
-    from partstream.server.settings import AnswerObservation
     from partstream.server.stored_answers import SQLiteAnswers
     from partstream.server.tracing import Tracing
     from partstream.tokens.ledger import Ledger
 
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
-
 _FILE_NAME: Final = "serve-responses.sqlite"
 _DAYS: Final = 30.0
 
 
-def store_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options to a command, as `store_file`, `no_store` and `store_days`."""
-    with_options: Any = function
-    for option in reversed(_OPTIONS):
-        with_options = option(with_options)
-    return cast("Callable[_Parameters, _Result]", with_options)
-
-
-_OPTIONS: Final = (
+store_options: Final = all_options(
     click.option(
         "--store-file",
         type=click.Path(path_type=Path),
@@ -98,6 +86,7 @@ _OPTIONS: Final = (
         help="How long a stored response is kept after the last one that continues it.",
     ),
 )
+"""Adds the options to a command, as `store_file`, `no_store` and `store_days`."""
 
 
 def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
@@ -223,30 +212,31 @@ class MetricsAccess(Choice):
     OFF = "off", "Nobody: nothing is measured"
 
 
-def observer_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds to a command the options of :class:`Observers`."""
-    function = click.option(
-        "--otlp",
-        metavar="URL",
-        help="Send spans to this OpenTelemetry collector, such as http://127.0.0.1:4318. "
-        "Default: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
-    )(function)
-    function = click.option(
-        "--metrics",
-        type=click.Choice([one.value for one in MetricsAccess]),
-        default=MetricsAccess.TOKEN.value,
-        envvar=variable_of("metrics"),
-        show_default=True,
-        help=f"Who may read {METRICS_PATH}, in the form of Prometheus.",
-    )(function)
-    return click.option(
+observer_options: Final = all_options(
+    click.option(
         "--log",
         type=click.Choice([*(one.value for one in LogForm), "off"]),
         default=LogForm.TEXT.value,
         envvar=variable_of("log"),
         show_default=True,
         help="The form of the line that is printed for each answer.",
-    )(function)
+    ),
+    click.option(
+        "--metrics",
+        type=click.Choice([one.value for one in MetricsAccess]),
+        default=MetricsAccess.TOKEN.value,
+        envvar=variable_of("metrics"),
+        show_default=True,
+        help=f"Who may read {METRICS_PATH}, in the form of Prometheus.",
+    ),
+    click.option(
+        "--otlp",
+        metavar="URL",
+        help="Send spans to this OpenTelemetry collector, such as http://127.0.0.1:4318. "
+        "Default: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
+    ),
+)
+"""Adds to a command the options of :class:`Observers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +264,8 @@ class Observers:
     def of(self, application: ServingApp) -> Iterator[None]:
         """Lets them hear of the answers of an application until the block ends, which writes what is left."""
         with ExitStack() as stack:
-            if (line := self._line()) is not None:
+            if self.log != "off":
+                line = json_line if self.as_json or self.log == LogForm.JSON.value else text_line
                 application.on_did_finish_answer(lambda answer: echo_while_read(line(answer)))
             if self.keeps_ledger and (ledger := open_answer_ledger()) is not None:
                 stack.callback(ledger.close)
@@ -289,11 +280,6 @@ class Observers:
                 stack.callback(self.tracing.close)
                 application.trace_answers(self.tracing.start_trace)
             yield
-
-    def _line(self) -> Callable[[AnswerObservation], str] | None:
-        if self.log == "off":
-            return None
-        return json_line if self.as_json or self.log == LogForm.JSON.value else text_line
 
 
 # ---- Serve plan ----
@@ -505,46 +491,24 @@ class Start:
         return f"http://{shown_host(everywhere.get(self.host, self.host))}:{self.port}"
 
 
-class Screen(Protocol):
-    """Where the command says what happens."""
-
-    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
-        """The server listens; `base_paths` has the path of a client's base URL by protocol."""
-        ...
-
-    def listed(self, models: Sequence[str]) -> None:
-        """The providers have listed their models."""
-        ...
-
-    def reloaded(self, source: str, error: BaseException | None) -> None:
-        """An edited file was loaded again, or could not be."""
-        ...
-
-    def draining(self, answers: int, seconds: float) -> None:
-        """The server was told to stop while answers are open."""
-        ...
-
-    def worker_started(self, number: int, pid: int, url: str) -> None:
-        """One of several processes listens, at `url` alone."""
-        ...
-
-    def worker_ended(self, number: int, code: int, seconds: float) -> None:
-        """One of several processes has died, and is started again after so many seconds."""
-        ...
-
-
 class TextScreen:
     """Lines for people."""
 
     def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
-        """Says the base URLs, and where the token is."""
+        """The server listens; `base_paths` has the path of a client's base URL by protocol."""
         echo_while_read(f"Serving on {start.root} (Ctrl-C stops the server)")
         by_url: dict[str, list[str]] = {}
         for protocol, path in base_paths.items():
             by_url.setdefault(start.root + path, []).append(protocol)
         for url, protocols in by_url.items():
             echo_while_read(f"  {url}  {', '.join(protocols)}")
-        echo_while_read(_said_of_token(start.token) if start.hub is None else _said_of_hub(start))
+        if start.hub is None:
+            echo_while_read(_said_of_token(start.token))
+        else:
+            echo_while_read(f"  hub: {start.hub}\n  page: {start.root}/hub")
+            echo_while_read(
+                "  people: `partstream hub key add NAME` prints a key, `partstream hub invite NAME` a link to get one"
+            )
         if start.is_public:
             echo_while_read(
                 "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
@@ -554,28 +518,28 @@ class TextScreen:
             echo_while_read(f"  `{program()} connect CLIENT{other}` sets a client up")
 
     def listed(self, models: Sequence[str]) -> None:
-        """Says the models."""
+        """The providers have listed their models."""
         more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
         echo_while_read(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
 
     def reloaded(self, source: str, error: BaseException | None) -> None:
-        """Says what became of an edit."""
+        """An edited file was loaded again, or could not be."""
         if error is None:
             echo_while_read(f"{source} was loaded again")
         else:
             click.echo(f"{source} cannot be loaded, the version before answers: {fault_of(error)}", err=True)
 
     def draining(self, answers: int, seconds: float) -> None:
-        """Says what is waited for."""
+        """The server was told to stop while answers are open."""
         what = "1 answer" if answers == 1 else f"{answers} answers"
         click.echo(f"Waiting up to {seconds:g} s for {what}; Ctrl-C again ends at once.", err=True)
 
     def worker_started(self, number: int, pid: int, url: str) -> None:
-        """Says where the worker is reached."""
+        """One of several processes listens, at `url` alone."""
         echo_while_read(f"  worker {number}: process {pid}, its own metrics and health at {url}")
 
     def worker_ended(self, number: int, code: int, seconds: float) -> None:
-        """Says how it ended."""
+        """One of several processes has died, and is started again after so many seconds."""
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         click.echo(f"worker {number} has ended ({how}); it is started again in {seconds:g} s", err=True)
 
@@ -589,16 +553,8 @@ def _said_of_token(token: AccessToken | None) -> str:
     return f"  token: in {token.where}"
 
 
-def _said_of_hub(start: Start) -> str:
-    return (
-        f"  hub: {start.hub}\n"
-        f"  page: {start.root}/hub\n"
-        "  people: `partstream hub key add NAME` prints a key, `partstream hub invite NAME` a link to get one"
-    )
-
-
 class JsonScreen:
-    """One JSON object a line."""
+    """One JSON object a line, for the same events as :class:`TextScreen`."""
 
     def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
         """Writes the base URLs, and where the token is; never the token."""
@@ -640,6 +596,10 @@ class JsonScreen:
 
 def _write(**fields: Any) -> None:
     echo_while_read(json.dumps(fields, ensure_ascii=False))
+
+
+Screen: TypeAlias = TextScreen | JsonScreen
+"""Where the command says what happens."""
 
 
 # ---- Serve process ----
@@ -697,7 +657,11 @@ class Opened:
     @asynccontextmanager
     async def application(self) -> AsyncIterator[ServingApp]:
         """The application, with everybody who hears of its answers; the end of the block closes everything."""
-        application = self._application()
+        application = self.hub_application
+        if application is None:
+            from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
+
+            application = app(self.providers.by_name, self.settings)
         following = asyncio.create_task(self.providers.follow_edits())
         try:
             # What the people of a hub ask is kept for nobody but as their team's policy says.
@@ -712,13 +676,6 @@ class Opened:
                 await self.settings.store.close()
             if self.hub is not None:
                 self.hub.store.close()
-
-    def _application(self) -> ServingApp:
-        if self.hub_application is not None:
-            return self.hub_application
-        from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
-
-        return app(self.providers.by_name, self.settings)
 
     async def serve(self, sockets: Sequence[socket.socket], heard: Heard) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""

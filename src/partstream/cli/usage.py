@@ -60,24 +60,16 @@ _Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], UsageTotals]
 """The totals by day, by the names of who asked, and by model."""
 
 
-def _client(row: AnswerRow) -> tuple[str, ...]:
-    return (_named(row),)
-
-
-def _session(row: AnswerRow) -> tuple[str, ...]:
-    return (_named(row), row.session or "")
-
-
 def _named(row: AnswerRow) -> str:
-    """The client; what it asks for by itself, such as titles, stands under a name of its own."""
+    """The client; its own requests, such as those for titles, have a name of their own."""
     return row.client if row.kind in {"", "turn"} else f"{row.client}: {row.kind}"
 
 
 _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str, ...]]]]] = {
-    "client": (("client",), _client),
-    "session": (("client", "session"), _session),
+    "client": (("client",), lambda row: (_named(row),)),
+    "session": (("client", "session"), lambda row: (_named(row), row.session or "")),
 }
-"""By whom served answers are added up: the names of the columns, and what stands in them."""
+"""By whom served answers are added up: the names of the columns, and their cells."""
 
 
 @click.command(short_help="Show the tokens and cost of the answers on this machine, by day, model and client.")
@@ -228,15 +220,15 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
         who = [escape(visible(name)) if name else "–" for name in (*names, model)]
         table.add_row("" if day == before else day.isoformat(), *who, *_cells(of_row))
         before = day
-    table.caption = "\n".join(_captions(everything))
+    numbers_with_gaps = (everything.input, everything.output, everything.cost)
+    captions = []
+    if any(one.unknown and one.answers for one in numbers_with_gaps):
+        captions.append("+: at least this many; some answers reported no number.")
+    if everything.repeated:
+        captions.append(f"{everything.repeated:,} of these requests had been sent before, says their client.")
+    table.caption = "\n".join(captions)
     table.caption_justify = "left"
     return table
-
-
-def _captions(everything: UsageTotals) -> list[str]:
-    gaps = ["+: at least this many; some answers reported no number."] if _has_gaps(everything) else []
-    count = everything.repeated
-    return gaps + ([f"{count:,} of these requests had been sent before, says their client."] if count else [])
 
 
 def _cells(totals: UsageTotals) -> tuple[str, ...]:
@@ -252,10 +244,6 @@ def _cells(totals: UsageTotals) -> tuple[str, ...]:
 
 def _number(one: Sum, form: str) -> str:
     return "–" if one.value is None else form.format(one.value) + ("+" if one.unknown else "")
-
-
-def _has_gaps(totals: UsageTotals) -> bool:
-    return any(one.unknown and one.answers for one in (totals.input, totals.output, totals.cost))
 
 
 def _all_of(totals: list[UsageTotals]) -> UsageTotals:
@@ -282,7 +270,9 @@ def _bars(console: Console, totals: _Totals) -> list[Text]:
     width = max(10, min(_WIDEST_BAR, console.width - 30))
     can_draw = _can_encode("".join(drawn for _, drawn, _, _ in _KINDS), console.encoding)
     lines = []
-    for day in _days_between(min(pieces), max(pieces)) or sorted(pieces):
+    first, count_of_days = min(pieces), (max(pieces) - min(pieces)).days + 1
+    every_day = [first + timedelta(days=number) for number in range(count_of_days)]  # so that gaps show
+    for day in every_day if count_of_days <= _MOST_DAYS else sorted(pieces):
         tokens = pieces.get(day, (0.0, 0.0, 0.0))
         line = Text(f"{day.isoformat()}  ")
         for count, (_, drawn, ascii_drawn, style) in zip(tokens, _KINDS, strict=True):
@@ -293,12 +283,6 @@ def _bars(console: Console, totals: _Totals) -> list[Text]:
     for name, drawn, ascii_drawn, style in _KINDS:
         legend.append(drawn if can_draw else ascii_drawn, style).append(f" {name}  ")
     return [*lines, legend]
-
-
-def _days_between(first: date, last: date) -> list[date]:
-    """All days, so that gaps show; none if they are too many to read."""
-    count = (last - first).days + 1
-    return [first + timedelta(days=number) for number in range(count)] if count <= _MOST_DAYS else []
 
 
 def _pieces(totals: UsageTotals) -> tuple[float, float, float]:

@@ -91,12 +91,9 @@ def without_profile(path: Path, text: str, name: str) -> str:
     wanted = {**wanted, PROFILES: profiles} if profiles else {one: wanted[one] for one in wanted if one != PROFILES}
     lines = text.splitlines(keepends=True)
     while (old := _table_lines("".join(lines), name)) is not None:
-        gap = (
-            old.stop < len(lines)
-            and not lines[old.stop].strip()
-            and (old.start == 0 or not lines[old.start - 1].strip())
-        )
-        del lines[old.start : old.stop + gap]  # one empty line stays between its neighbours
+        is_before_gap = old.stop < len(lines) and not lines[old.stop].strip()
+        is_after_gap = old.start == 0 or not lines[old.start - 1].strip()
+        del lines[old.start : old.stop + (is_before_gap and is_after_gap)]  # one empty line stays between neighbours
     if DEFAULT_PROFILE not in wanted and (line := _default_line(lines)) is not None:
         del lines[line]
     changed = "".join(lines).rstrip("\r\n") + _newline(text) if any(map(str.strip, lines)) else ""
@@ -132,7 +129,7 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
         FileChangedError: It holds something else by now.
         OSError: It cannot be written.
     """
-    target = Path(os.path.realpath(path))  # whoever keeps the file in another folder has a link here
+    target = Path(os.path.realpath(path))  # the path may be a link to a file in another folder
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
     try:
@@ -144,7 +141,7 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
             os.chmod(name, target.stat().st_mode & 0o777)
         _check_unchanged(path, target, old)
         os.replace(name, target)
-    except BaseException:  # Ctrl-C too leaves nothing behind
+    except BaseException:  # also Ctrl-C must leave no file
         with suppress(OSError):
             os.unlink(name)
         raise
@@ -170,7 +167,7 @@ def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
 
 
 def _with_table(text: str, table: str, old: range | None) -> Iterator[str]:
-    """The text with a table: in the place of the lines of an old one, or behind everything."""
+    """The text with a table: in the place of the lines of an old one, or at the end."""
     newline = _newline(text)
     table = table.replace("\n", newline)
     if old is not None:
@@ -183,7 +180,7 @@ def _with_table(text: str, table: str, old: range | None) -> Iterator[str]:
 
 
 def _table_lines(text: str, name: str) -> range | None:
-    """The lines of a profile and of the tables within it; comments behind them belong to what follows."""
+    """The lines of a profile and of the tables within it; comments after them belong to what follows."""
     key = rf"(?:{re.escape(name)}|{re.escape(_value(name))}|'{re.escape(name)}')"
     own = re.compile(rf"\s*\[\[?\s*{PROFILES}\s*\.\s*{key}\s*[\].]", re.ASCII)
     lines = text.splitlines()
@@ -208,17 +205,11 @@ def _with_line(text: str, line: str) -> Iterator[str]:
         yield "".join((*lines[:old], line, newline, *lines[old + 1 :]))
     table = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
     while table and _COMMENT.fullmatch(lines[table - 1].rstrip("\r\n")) and lines[table - 1].strip():
-        table -= 1  # what is said of the table stays with it
+        table -= 1  # the comment on the table stays with it
     gap = newline if table < len(lines) else ""
     before = "".join(lines[:table])
-    yield (
-        before
-        + ("" if not before or before.endswith("\n") else newline)
-        + line
-        + newline
-        + gap
-        + "".join(lines[table:])
-    )
+    before += "" if not before or before.endswith("\n") else newline
+    yield before + line + newline + gap + "".join(lines[table:])
     yield line + newline + text
 
 
@@ -481,7 +472,7 @@ def check_profile_name(name: str, where: str) -> str:
 
 
 def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """A name that no profile has yet: the wanted one, or one with a number behind it."""
+    """A name that no profile has yet: the wanted one, or one with a number after it."""
     name = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower()).strip("-._")[:36] or "server"
     numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
     return name if name not in taken else next(one for one in numbered if one not in taken)

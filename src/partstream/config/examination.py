@@ -275,7 +275,11 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice
         except LanguageModelError as error:
             # A model may think for more tokens than that: it works, though nothing of its answer came.
             if not _was_cut(answer):
-                return _failed(model_id, error, gateway, advice)
+                explained(error, gateway, advice)
+                said, helps = error.message, ""
+                if isinstance(error, UpstreamError):
+                    said, helps = error.statement, error.advice
+                return Finding("model", CheckStatus.PROBLEM, f"{model_id} was asked, and {said}", helps)
     return Finding("model", CheckStatus.FINE, f"{model_id} answers{_tokens(answer)}")
 
 
@@ -291,12 +295,6 @@ def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelect
 def _was_cut(answer: _Answer) -> bool:
     finish = answer.finish_of_answer
     return finish is not None and finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
-
-
-def _failed(model_id: str, error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice) -> Finding:
-    explained(error, gateway, advice)
-    statement, helps = (error.statement, error.advice) if isinstance(error, UpstreamError) else (error.message, "")
-    return Finding("model", CheckStatus.PROBLEM, f"{model_id} was asked, and {statement}", helps)
 
 
 def _tokens(answer: _Answer) -> str:

@@ -384,7 +384,14 @@ class VercelOidc:
         query = {"source": "vercel-oidc-refresh"} | ({"teamId": self.team} if self.team else {})
         token_path = f"/v1/projects/{quote(self.project, safe='')}/token"
         try:
-            async with aclosing(UpstreamHTTP(_with(self.connection, login, urlencode(query)))) as http:
+            vercel = GatewayConfiguration(
+                f"{self.connection.base_url}?{urlencode(query)}",
+                api_key=Secret(login),
+                timeouts=self.connection.timeouts,
+                proxy=self.connection.proxy,
+                verify_certificates=self.connection.verify_certificates,
+            )
+            async with aclosing(UpstreamHTTP(vercel)) as http:
                 answer = await DocumentFetcher(http)(token_path, {"accept": "application/json"}, b"")
         except (UpstreamError, ConnectionSetupError) as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
@@ -417,16 +424,6 @@ def login_file(environment: Mapping[str, str]) -> Path:
     else:
         base = Path.home() / ".local" / "share"
     return base / "com.vercel.cli" / "auth.json"
-
-
-def _with(connection: GatewayConfiguration, login: str, query: str) -> GatewayConfiguration:
-    return GatewayConfiguration(
-        f"{connection.base_url}?{query}",
-        api_key=Secret(login),
-        timeouts=connection.timeouts,
-        proxy=connection.proxy,
-        verify_certificates=connection.verify_certificates,
-    )
 
 
 # ---- Keys ----

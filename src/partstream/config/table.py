@@ -69,7 +69,7 @@ def _variable(name: str, where: str) -> str:
     return name
 
 
-# A key that stands in the wrong setting must not be shown: these errors do not repeat the value.
+# These errors do not repeat the value: it may be a key in the wrong setting.
 
 
 def _file(value: str, where: str) -> Path:
@@ -99,10 +99,6 @@ def _command(value: Any, where: str) -> list[str]:
     if not value[0]:
         raise ConfigurationError(f"{where}[0]", "nothing", "a program")
     return value
-
-
-def _is_lifetime(value: float) -> bool:
-    return 1 <= value <= MOST_SECONDS
 
 
 KEY_ROWS: Final = (
@@ -137,7 +133,7 @@ KEY_ROWS: Final = (
         LIFETIME,
         Kind(
             ValueForm.NUMBER,
-            partial(number, fits=_is_lifetime, expected="a number of seconds from 1"),
+            partial(number, fits=lambda value: 1 <= value <= MOST_SECONDS, expected="a number of seconds from 1"),
             {"type": "number", "minimum": 1},
         ),
         "For how many seconds a key from a file, the keyring or a command is good",
@@ -198,7 +194,7 @@ _PROFILE_ROWS: Final = (
 
 @cache
 def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
-    """All settings by name; those of a protocol stand among the request settings.
+    """All settings by name; those of a protocol are among the request settings.
 
     Args:
         protocol: What the upstream speaks; `auto` or None for the settings of all protocols of this package.
@@ -562,16 +558,15 @@ _PROFILE: Final = "profile"
 
 
 def faults_of_profiles(profiles: Mapping[str, Layer], *, besides: str | None) -> tuple[str, ...]:
-    """What is wrong in the profiles that are not in force, in sentences: a mistake shall show when it is made."""
-    return tuple(note for name, layer in profiles.items() if name != besides for note in _fault(layer))
-
-
-def _fault(layer: Layer) -> tuple[str, ...]:
-    try:
-        resolve((layer,))
-    except ConfigurationError as error:
-        return (f"{layer.name} is of no use: {error}",)
-    return ()
+    """The faults of the profiles that are not in force, in sentences: a mistake shows when it is made."""
+    faults = []
+    for name, layer in profiles.items():
+        if name != besides:
+            try:
+                resolve((layer,))
+            except ConfigurationError as error:
+                faults.append(f"{layer.name} is of no use: {error}")
+    return tuple(faults)
 
 
 def read_profiles(path: Path, document: Mapping[str, Any]) -> dict[str, Layer]:

@@ -151,13 +151,12 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
     """The known name that is closest to a name, ignoring case and separators; None if none is close."""
     from difflib import get_close_matches  # noqa: PLC0415 - needed only when something is wrong
 
-    folded = {_folded(one): one for one in known}
-    found = get_close_matches(_folded(name), folded, 1, _ALIKE)
+    def fold(name: str) -> str:
+        return name.casefold().replace("_", "").replace("-", "")
+
+    folded = {fold(one): one for one in known}
+    found = get_close_matches(fold(name), folded, 1, _ALIKE)
     return folded[found[0]] if found else None
-
-
-def _folded(name: str) -> str:
-    return name.casefold().replace("_", "").replace("-", "")
 
 
 # ---- Checks ----
@@ -375,15 +374,11 @@ def fraction() -> Kind:
     return Kind(ValueForm.NUMBER, read, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 
 
-def _is_time(value: float) -> bool:
-    return 0 < value <= MOST_SECONDS
-
-
 TEXT: Final = text()
 BOOLEAN: Final = Kind(ValueForm.BOOLEAN, boolean, {"type": "boolean"})
 SECONDS: Final = Kind(
     ValueForm.NUMBER,
-    partial(number, fits=_is_time, expected="a number of seconds above 0"),
+    partial(number, fits=lambda value: 0 < value <= MOST_SECONDS, expected="a number of seconds above 0"),
     {"type": "number", "exclusiveMinimum": 0},
 )
 STRINGS: Final = Kind(ValueForm.LIST, strings, {"type": "array", "items": {"type": "string"}})

@@ -173,7 +173,9 @@ class Setting:
     @property
     def shown_default(self) -> str:
         """The default in Markdown; empty if there is none."""
-        return self.otherwise or ("" if self.default is None else f"`{_json(self.default)}`")
+        if self.otherwise or self.default is None:
+            return self.otherwise
+        return f"`{self.default if isinstance(self.default, str) else dumps(self.default).decode()}`"
 
     @property
     def variable(self) -> str:
@@ -195,11 +197,7 @@ class Setting:
         if contents is None:
             return self.kind.read(value, where)
         given = self.kind.read(value, where)
-        return contents.build(_READERS[contents.nesting](contents, given, where, on_unknown), where)
-
-
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else dumps(value).decode()
+        return contents.build(_read_contents(contents, given, where, on_unknown), where)
 
 
 def by_name(rows: Iterable[Setting]) -> dict[str, Setting]:
@@ -263,22 +261,13 @@ def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnkno
     return fields
 
 
-def _read_by_name(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> dict[str, Any]:
-    return {
-        name: _read_object(contents, value, f"{where}.{name}", on_unknown)
-        for name, value in json_object(given, where).items()
-    }
-
-
-def _read_list(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> list[dict[str, Any]]:
-    return [_read_object(contents, value, f"{where}[{index}]", on_unknown) for index, value in enumerate(given)]
-
-
-_READERS: Final[Mapping[Nesting, Callable[[Contents, Any, str, OnUnknown], Any]]] = {
-    Nesting.OBJECT: _read_object,
-    Nesting.BY_NAME: _read_by_name,
-    Nesting.LIST: _read_list,
-}
+def _read_contents(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> Any:
+    if contents.nesting is Nesting.OBJECT:
+        return _read_object(contents, given, where, on_unknown)
+    if contents.nesting is Nesting.LIST:
+        return [_read_object(contents, item, f"{where}[{index}]", on_unknown) for index, item in enumerate(given)]
+    items = json_object(given, where).items()
+    return {name: _read_object(contents, item, f"{where}.{name}", on_unknown) for name, item in items}
 
 
 # ---- Secrecy ----
@@ -302,7 +291,7 @@ SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
 def shown(row: Setting, value: Any) -> Any:
     """A value without its secrets."""
     if row.contents is not None:
-        return _SHOW_CONTENTS[row.contents.nesting](row.contents, value)
+        return _show_contents(row.contents, value)
     if row.metavar == _VARIABLE_METAVAR and isinstance(value, str):
         return shown_variable(value)
     return _SHOW[row.secrecy](value)
@@ -422,17 +411,13 @@ def _pairs(query: str) -> list[tuple[str, str, str]]:
     return [pair.partition("=") for pair in query.split("&") if pair]
 
 
-def _arguments(value: Any) -> Iterator[str]:
-    yield from _keys(value[1:] if isinstance(value, list) else value)
-
-
 _FIND: Final[Mapping[Secrecy, Callable[[Any], Iterable[str]]]] = {
     Secrecy.NOTHING: lambda value: (),
     Secrecy.WHOLE: _strings,
     Secrecy.HEADERS: _header_values,
     Secrecy.BODY: _keys,
     Secrecy.URL: _of_url,
-    Secrecy.ARGUMENTS: _arguments,
+    Secrecy.ARGUMENTS: lambda value: _keys(value[1:] if isinstance(value, list) else value),
 }
 
 
@@ -443,17 +428,15 @@ def _without_values(value: Any) -> Any:
     return dict.fromkeys(map(shown_name, value), HIDDEN) if isinstance(value, dict) else HIDDEN
 
 
-def _program(value: Any) -> Any:
-    return [value[0], *([HIDDEN] * (len(value) - 1))] if isinstance(value, list) and value else HIDDEN
-
-
 _SHOW: Final[Mapping[Secrecy, Callable[[Any], Any]]] = {
     Secrecy.NOTHING: lambda value: value,
     Secrecy.WHOLE: lambda value: HIDDEN,
     Secrecy.HEADERS: _without_values,
     Secrecy.BODY: _without_values,
     Secrecy.URL: lambda value: hidden_url(value) if isinstance(value, str) else HIDDEN,
-    Secrecy.ARGUMENTS: _program,
+    Secrecy.ARGUMENTS: lambda value: (
+        [value[0], *([HIDDEN] * (len(value) - 1))] if isinstance(value, list) and value else HIDDEN
+    ),
 }
 
 
@@ -466,18 +449,12 @@ def _show_object(contents: Contents, value: Any) -> Any:
     return {name: shown(rows[name], item) if name in rows else HIDDEN for name, item in value.items()}
 
 
-def _show_by_name(contents: Contents, value: Any) -> Any:
-    if not isinstance(value, dict):
-        return HIDDEN
-    return {name: _show_object(contents, item) for name, item in value.items()}
-
-
-def _show_list(contents: Contents, value: Any) -> Any:
-    return [_show_object(contents, item) for item in value] if isinstance(value, list) else HIDDEN
-
-
-_SHOW_CONTENTS: Final[Mapping[Nesting, Callable[[Contents, Any], Any]]] = {
-    Nesting.OBJECT: _show_object,
-    Nesting.BY_NAME: _show_by_name,
-    Nesting.LIST: _show_list,
-}
+def _show_contents(contents: Contents, value: Any) -> Any:
+    match contents.nesting:
+        case Nesting.OBJECT:
+            return _show_object(contents, value)
+        case Nesting.BY_NAME if isinstance(value, dict):
+            return {name: _show_object(contents, item) for name, item in value.items()}
+        case Nesting.LIST if isinstance(value, list):
+            return [_show_object(contents, item) for item in value]
+    return HIDDEN

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from partstream.server.pages.usage import ShownFinding
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.detection_rules import Detected
     from partstream.upstream.model_information import OfferedModel
     from partstream.upstream.provider import ModelList
     from partstream.vscode import rpc_types as wire
@@ -106,7 +105,7 @@ async def result_of(
     Args:
         name: How the person calls what is examined.
         examined: The checks.
-        harness: What the window says of VS Code's Copilot harness; None where there is none.
+        harness: The window's report on VS Code's Copilot harness; None where there is none.
     """
     try:
         async with asyncio.timeout(EXAMINATION_SECONDS):
@@ -124,7 +123,7 @@ TRIAL_SECONDS: Final = 20.0
 """The most seconds for the list of models."""
 
 _DETAILS_SECONDS: Final = 3.0
-"""The most seconds for what a server says of each model: a person waits, and the list is useful without."""
+"""The most seconds for the details of each model: a person waits, and the list is useful without."""
 
 _UNENCRYPTED_SECONDS: Final = 3.0
 """The most seconds for the address without encryption: what is wrong with the given one is known by then."""
@@ -162,7 +161,8 @@ async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
     try:
         async with open_upstream(gateway) as upstream:
             if upstream.detected is not None and upstream.detected.is_certain:
-                result["spoken"] = _spoken(upstream.detected)
+                found = upstream.detected
+                result["spoken"] = {"protocol": found.title, "baseUrl": found.shown_url, "reason": found.reason}
             models = ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)
             async with aclosing(models):
                 result["models"] = [_tried(model) for model in await _with_details(models)]
@@ -170,10 +170,6 @@ async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
         has_no_list = "spoken" in result and isinstance(error, UpstreamHTTPError) and error.http_status in NOT_THERE
         result["problem"] = {"kind": "list" if has_no_list else problem_kind(error), "message": str(error)}
     return result
-
-
-def _spoken(detected: Detected) -> wire.SpokenHere:
-    return {"protocol": detected.title, "baseUrl": detected.shown_url, "reason": detected.reason}
 
 
 async def _unencrypted(gateway: GatewayConfiguration) -> str | None:

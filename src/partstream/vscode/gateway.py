@@ -69,13 +69,10 @@ class TokenMemory:
             self._opened[0].close()
 
     def _usage_of_others(self, days: int) -> list[UsageRow]:
-        from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
-        from partstream.tokens.ledger_file import (  # noqa: PLC0415 - comes with the first answer
-            LedgerFile,
-            UsageOfOthers,
-        )
+        from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.ledger_file import LedgerFile, UsageOfOthers  # noqa: PLC0415 - the same
 
-        path = self._path()
+        path = (self._folder or DATA.path()) / LEDGER_NAME
         if is_ledger_off() or not path.is_file():
             return []
         file = LedgerFile(path)
@@ -86,11 +83,6 @@ class TokenMemory:
             return self._others.read(file, today - timedelta(days=days - 1), own)
         finally:
             file.close()
-
-    def _path(self) -> Path:
-        from partstream.tokens.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
-
-        return (self._folder or DATA.path()) / LEDGER_NAME
 
 
 _logger = logging.getLogger("partstream.hosts.vscode")

@@ -1,8 +1,7 @@
 """Answers the requests of the wire with the hosted providers; knows no connection and no bytes.
 
 A request without a group is for the user's own providers; a model's id is then `name/id`, which stays unique and the
-same whatever the other providers offer. A group has one provider, whose ids do not change. After an edit,
-:class:`ReplacedModules` frees the modules of the version before.
+same whatever the other providers offer. A group has one provider, whose ids do not change.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import asyncio
 import gc
 import logging
 import time
+from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -26,7 +26,6 @@ from partstream.vscode.failures import ProviderFailedError, provider_error, run_
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.vscode.hosted import (
     NO_CONFIGURATION,
-    AnswerEnds,
     HostedProvider,
     answer_usage,
     conversation_of,
@@ -63,30 +62,11 @@ COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
 
 
-class ReplacedModules:
-    """Collects replaced modules soon after they were replaced, once for all that are replaced at about the same time.
-
-    A module and its functions refer to each other, so only the collector of cycles frees them. It counts objects and
-    not bytes, and by itself would let dozens of large modules pile up.
-    """
-
-    def __init__(self) -> None:
-        self._is_scheduled = False
-
-    def collect_soon(self) -> None:
-        """Schedules a collection, which takes about 20 milliseconds."""
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._collect)
-
-    def _collect(self) -> None:
-        self._is_scheduled = False
-        gc.collect()
-
-
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
 
+_MOST_ENDS: Final = 20
+"""The number of answers whose ends are kept for the debug information."""
 _MOST_ERRORS: Final = 3
 """The most errors of one provider that a list of models names; the log has all."""
 _MOST_STATE: Final = 8 * 1024 * 1024
@@ -126,10 +106,10 @@ class ProviderHost:
         self._announcements = announcements
         self._recordings = recordings
         self._book = UsageBook()
-        self._ends = AnswerEnds()
+        self._ends: deque[wire.AnswerEnd] = deque(maxlen=_MOST_ENDS)  # newest first
         self._files = KeptFiles()
         self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
-        self._replaced = ReplacedModules()
+        self._collects_soon = False
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
@@ -201,7 +181,7 @@ class ProviderHost:
             unsealed,
         )
 
-        messages = _decode_messages(params["messages"])
+        messages = [decode_message(one, f"params.messages[{index}]") for index, one in enumerate(params["messages"])]
         seals = params["options"].get("includeEncryptedThinking", False)
         if seals:
             messages = unsealed(messages, self._thinking)
@@ -220,7 +200,7 @@ class ProviderHost:
                         sealed.complete()
                 finally:
                     end = answer.end(time.time())
-                    self._ends.add(end)
+                    self._ends.appendleft(end)
                     captured.end(end["outcome"], answer.error)
             used = answer_usage(answer.usage, model, time.time())
             if used is not None:
@@ -283,7 +263,7 @@ class ProviderHost:
         """How the last answers ended, and the rules of the contract that the loaded providers broke."""
         loaded = [one.loaded for one in self._hosted()]
         broken = [generation.broken_rules.result() for generation in loaded if generation is not None]
-        return {"answers": self._ends.result(), "brokenRules": list(chain.from_iterable(broken))}
+        return {"answers": list(self._ends), "brokenRules": list(chain.from_iterable(broken))}
 
     async def aclose(self, seconds: float = 1.0) -> None:
         """Closes all providers, then the memory of tokens, which does not wait for a provider that does not end.
@@ -330,8 +310,9 @@ class ProviderHost:
         loads = count()
 
         def did_load(problem: wire.LoadProblem | None) -> None:
-            if next(loads):
-                self._replaced.collect_soon()
+            if next(loads) and not self._collects_soon:
+                self._collects_soon = True
+                asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._collect_modules)
             if not loader.is_own:
                 return  # its settings are wrong, which the list of its group says
             file = None if loader.file is None else str(loader.file)
@@ -346,6 +327,15 @@ class ProviderHost:
             configuration,
             source,
         )
+
+    def _collect_modules(self) -> None:
+        """Frees the modules that edits have replaced, which takes about 20 milliseconds.
+
+        A module and its functions refer to each other, so only the collector of cycles frees them. It counts objects
+        and not bytes, and by itself would let dozens of large modules pile up.
+        """
+        self._collects_soon = False
+        gc.collect()
 
     def _of_group(self, group: wire.Group) -> HostedProvider:
         group_id, configuration = group["id"], group["configuration"]
@@ -430,10 +420,6 @@ def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, wire.Provi
 
 def _qualified(prefix: str, model_id: str) -> str:
     return f"{prefix}/{model_id}" if prefix else model_id
-
-
-def _decode_messages(values: Sequence[wire.RequestMessage]) -> list[ChatMessage]:
-    return [decode_message(value, f"params.messages[{index}]") for index, value in enumerate(values)]
 
 
 def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:

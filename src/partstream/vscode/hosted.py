@@ -16,13 +16,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections import deque
 from collections.abc import Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, sequence_of
 from partstream.codec.json_codec import JSONDecodeError, loads
@@ -181,20 +180,6 @@ class Generation:
         return [model.id for model in self.models.values() if model.family == family]
 
 
-class _ListLog:
-    """Remembers what the log said last of a provider's list, so that it says nothing twice in a row."""
-
-    __slots__ = ("_last",)
-
-    def __init__(self) -> None:
-        self._last: str | None = None
-
-    def is_news(self, sentence: str) -> bool:
-        """Whether this differs from the last one."""
-        before, self._last = self._last, sentence
-        return before != sentence
-
-
 class HostedProvider:
     """One provider of the configuration or of a group.
 
@@ -227,7 +212,7 @@ class HostedProvider:
         self._loader = loader
         self._on_did_load = on_did_load
         self.configuration = configuration
-        self._list_log = _ListLog()
+        self._logged_list = ""  # the last line of the log about the list, which says nothing twice in a row
         self._on_did_change = on_did_change
         self._on_did_correct = on_did_correct
         self._loading: asyncio.Task[None] | None = None
@@ -420,13 +405,15 @@ class HostedProvider:
         except BaseException as error:
             if not is_providers_own(error):
                 raise
-            if self._list_log.is_news(reason(error)):
+            if (said := reason(error)) != self._logged_list:
+                self._logged_list = said
                 self._log_failure(error, "could not list its models")
             raise self._as_failure(error) from error
         finally:
             self._listing -= 1
         found = "1 model" if len(generation.models) == 1 else f"{len(generation.models)} models"
-        if self._list_log.is_news(found):
+        if found != self._logged_list:
+            self._logged_list = found
             _logger.info("%s of %s %s", found, self.name, self._loader.place)
         return tuple(generation.models.values())
 
@@ -444,23 +431,43 @@ _MOST_EDIT: Final = 500
 """The most cuts of an answer that are kept, and the most characters of each."""
 
 
-class UsageWatch:
-    """A progress that hands on everything and notices a usage part."""
+class ForwardingProgress:
+    """The base of a progress that passes parts to another one."""
 
-    __slots__ = ("_kept", "_progress", "usage")
+    __slots__ = ("_progress",)
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Passes on why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
+
+
+class UsageWatch(ForwardingProgress):
+    """A progress that passes on everything and notices a usage part."""
+
+    __slots__ = ("_kept", "usage")
+
+    def __init__(self, progress: DrainingProgress) -> None:
+        super().__init__(progress)
         self.usage: dict[str, Any] | None = None  # the content of the last usage part, or None
         self._kept = KeptAnswer()
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on a part."""
+        """Passes on a part."""
         self._progress.report(part)
-        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
-            self.usage = _usage(part) or self.usage
-        else:
+        if not isinstance(part, DataPart) or part.mime_type != USAGE_MIME_TYPE:
             self._kept.keep(part)
+            return
+        with suppress(JSONDecodeError):  # VS Code would not read that either
+            usage = loads(part.data)
+            self.usage = usage if usage and isinstance(usage, dict) else self.usage
 
     def answer(self) -> ChatMessage:
         """The answer so far, as the message in the next request; only the beginning of a long answer."""
@@ -470,15 +477,6 @@ class UsageWatch:
     def length(self) -> float:
         """The ratio of the whole answer's text length to that of :meth:`answer`; 1 except for a long answer."""
         return self._kept.length
-
-    async def drain(self) -> None:
-        """Waits for a slow reader."""
-        await self._progress.drain()
-
-    def wait(self, reason: str, seconds: float) -> None:
-        """Hands on why the answer does not begin yet."""
-        if isinstance(self._progress, WaitingProgress):
-            self._progress.wait(reason, seconds)
 
 
 def counted_usage(
@@ -551,15 +549,6 @@ def _conversation_id(options: RequestOptions) -> str | None:
     return named if isinstance(named, str) and named else None
 
 
-def _usage(part: DataPart) -> dict[str, Any] | None:
-    """The content of a usage part; None for content that VS Code would not read either."""
-    try:
-        usage = loads(part.data)
-    except JSONDecodeError:
-        return None
-    return usage if isinstance(usage, dict) else None
-
-
 # ---- Counting ----
 
 COUNT_SECONDS: Final = 10.0
@@ -580,11 +569,16 @@ async def count_all(
     """
     counts: list[TokenCount] = []
     failure: BaseException | None = None
-    count = _count_at_once if _is_a(provider, SourcedTokenCounts) else _count_in_time
+    counts_at_once = _counts_at_once(provider)
     ends = asyncio.get_running_loop().time() + COUNT_SECONDS
     for item in items:
         try:
-            counts.append(_checked(await count(provider, model, item, token, ends)))
+            if counts_at_once:
+                counted: TokenCount = cast("Any", provider).token_count(model, item)
+            else:
+                async with asyncio.timeout_at(ends):
+                    counted = TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
+            counts.append(_checked(counted))
         except BaseException as error:
             if not is_providers_own(error, token):
                 raise
@@ -594,47 +588,18 @@ async def count_all(
     return counts, failure
 
 
-async def _count_at_once(
-    provider: Any,
-    model: LanguageModelChatInformation,
-    item: str | ChatMessage,
-    token: CancellationToken,
-    ends: float,
-) -> TokenCount:
-    """The count of a provider with :class:`SourcedTokenCounts`."""
-    del token, ends
-    count: TokenCount = provider.token_count(model, item)
-    return count
-
-
-async def _count_in_time(
-    provider: LanguageModelChatProvider,
-    model: LanguageModelChatInformation,
-    item: str | ChatMessage,
-    token: CancellationToken,
-    ends: float,
-) -> TokenCount:
-    """The count of any provider, until `ends` in the time of the event loop."""
-    async with asyncio.timeout_at(ends):
-        return TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
-
-
 def _checked(count: TokenCount) -> TokenCount:
-    """A provider's count.
-
-    Raises:
-        TypeError: It is no number of tokens.
-    """
+    """A provider's count; a TypeError where it is no number of tokens."""
     tokens = as_count(count.tokens)
     if tokens is None:
         raise TypeError(f"the token count is {count.tokens!r:.80}, expected a whole number from 0 to {MOST_TOKENS:,}")
     return TokenCount(tokens, CountSource(count.source))
 
 
-def _is_a(provider: object, ability: type) -> bool:
-    """Whether a provider has an ability; False if looking for it fails, for example in a property."""
+def _counts_at_once(provider: object) -> bool:
+    """Whether a provider counts without waiting; False if looking that up fails, for example in a property."""
     try:
-        return isinstance(provider, ability)
+        return isinstance(provider, SourcedTokenCounts)
     except BaseException as error:
         _logger.warning("a provider failed when its abilities were looked up: %s", said_by(error))
         return False
@@ -685,24 +650,6 @@ def _factor(provider: LanguageModelChatProvider, model: LanguageModelChatInforma
 
 # ---- Answer ends ----
 
-_KEPT: Final = 20
-"""The number of answers whose ends are kept."""
-
-
-class AnswerEnds:
-    """The ends of the last answers."""
-
-    def __init__(self) -> None:
-        self._ends: deque[wire.AnswerEnd] = deque(maxlen=_KEPT)
-
-    def add(self, end: wire.AnswerEnd) -> None:
-        """Adds the end of an answer."""
-        self._ends.appendleft(end)
-
-    def result(self) -> list[wire.AnswerEnd]:
-        """The ends, newest first."""
-        return list(self._ends)
-
 
 def answer_end(
     provider: str,
@@ -723,13 +670,16 @@ def answer_end(
         cancelled: Whether the request had been cancelled when the answer ended.
         now: Seconds since 1970.
     """
+    outcome: wire.AnswerOutcome = "completed" if finish is None else finish.outcome.value
+    if error is not None and outcome != "truncated":
+        outcome = "failed"
     shown = encode_finish(finish)
     upstream = upstream_facts(error)
     return {
         "endedAt": now,
         "provider": provider,
         "model": model_id,
-        "outcome": "cancelled" if cancelled else _outcome(finish, error),
+        "outcome": "cancelled" if cancelled else outcome,
         "finishReason": shown.get("finishReason"),
         "providerFinishReason": shown.get("providerFinishReason"),
         "responseId": shown.get("responseId"),
@@ -738,9 +688,3 @@ def answer_end(
         "providerCode": upstream.provider_code,
         "httpStatus": upstream.http_status,
     }
-
-
-def _outcome(finish: Finish | None, error: BaseException | None) -> wire.AnswerOutcome:
-    if error is None:
-        return "completed" if finish is None else finish.outcome.value
-    return "truncated" if finish is not None and finish.outcome.value == "truncated" else "failed"

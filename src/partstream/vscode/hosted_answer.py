@@ -31,12 +31,11 @@ from partstream.lm.parts import (
     ToolCallPart,
     usage_part,
 )
-from partstream.lm.provider import WaitingProgress
 from partstream.runtime.answer_files import NotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import run_to_the_last_report
 from partstream.vscode.failures import is_providers_own
-from partstream.vscode.hosted import UsageWatch, answer_end, count_all, counted_usage
+from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end, count_all, counted_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,23 +56,23 @@ _logger = logging.getLogger("partstream.files")
 _BLANK_LINE: Final = "\n\n"
 
 
-class ShownFiles:
-    """A progress that hands on everything, and a line with a link behind each file.
+class ShownFiles(ForwardingProgress):
+    """A progress that passes on everything, and a line with a link after each file.
 
     Args:
         progress: Takes the parts.
         files: Keeps the files.
     """
 
-    __slots__ = ("_files", "_is_begun", "_progress")
+    __slots__ = ("_files", "_is_begun")
 
     def __init__(self, progress: DrainingProgress, files: KeptFiles) -> None:
-        self._progress = progress
+        super().__init__(progress)
         self._files = files
         self._is_begun = False  # whether there is text that no blank line follows yet
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on a part."""
+        """Passes on a part."""
         self._progress.report(part)
         if isinstance(part, TextPart):
             self._is_begun = True
@@ -88,15 +87,6 @@ class ShownFiles:
         except NotKeptError as error:
             _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
             return f"*A file ({described(part)}) could not be kept: {error}.*"
-
-    async def drain(self) -> None:
-        """Waits for a slow reader."""
-        await self._progress.drain()
-
-    def wait(self, reason: str, seconds: float) -> None:
-        """Tells why the answer does not begin yet."""
-        if isinstance(self._progress, WaitingProgress):
-            self._progress.wait(reason, seconds)
 
 
 # ---- Hosted answer ----
@@ -254,7 +244,7 @@ def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
 
 # ---- Sealed state ----
 
-_sealed_state_logger = logging.getLogger("partstream.hosts.vscode")
+_state_logger = logging.getLogger("partstream.hosts.vscode")
 
 MOST_CHARACTERS: Final = 262_144
 """The most characters of the sealed state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
@@ -265,8 +255,8 @@ _METADATA: Final = "thinking"
 _MARKER: Final = "marker"
 
 
-class SealedState:
-    """A progress that hands on an answer with its state in one thinking part, before the first call.
+class SealedState(ForwardingProgress):
+    """A progress that passes on an answer with its state in one thinking part, before the first call.
 
     The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
     The agent host takes an answer only as a whole, so this delays no reader.
@@ -276,10 +266,10 @@ class SealedState:
         memory: Keeps the sealed state, for an agent host that does not give it back.
     """
 
-    __slots__ = ("_held", "_marker", "_memory", "_metadata", "_progress", "_said")
+    __slots__ = ("_held", "_marker", "_memory", "_metadata", "_said")
 
     def __init__(self, progress: DrainingProgress, memory: CallersMemory) -> None:
-        self._progress = progress
+        super().__init__(progress)
         self._memory = memory
         self._said: list[TextPart | ToolCallPart] = []
         self._metadata: Mapping[str, Any] | None = None
@@ -287,7 +277,7 @@ class SealedState:
         self._held: list[ResponsePart] = []
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on a part, keeps the state in it, or holds it back until the end."""
+        """Passes on a part, keeps the state in it, or holds it back until the end."""
         if isinstance(part, ThinkingPart) and part.metadata is not None:
             # The chat keeps the last metadata of an answer, so a provider puts all that it needs into it.
             self._metadata = part.metadata
@@ -299,7 +289,8 @@ class SealedState:
             return
         if isinstance(part, TextPart | ToolCallPart):
             self._said.append(part)
-        if self._held or isinstance(part, ToolCallPart) or _is_usage(part):
+        is_usage = isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
+        if self._held or isinstance(part, ToolCallPart) or is_usage:
             self._held.append(part)
         else:
             self._progress.report(part)
@@ -326,20 +317,11 @@ class SealedState:
             if state and len(sealed := seal(state)) <= MOST_CHARACTERS:
                 return sealed
         if metadata or marker is not None:
-            _sealed_state_logger.warning(
+            _state_logger.warning(
                 "the state of an answer is longer than %d characters: the agent host gets the answer without it",
                 MOST_CHARACTERS,
             )
         return None
-
-    async def drain(self) -> None:
-        """Waits for a slow reader."""
-        await self._progress.drain()
-
-    def wait(self, reason: str, seconds: float) -> None:
-        """Tells why the answer does not begin yet."""
-        if isinstance(self._progress, WaitingProgress):
-            self._progress.wait(reason, seconds)
 
 
 def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) -> DataPart | None:
@@ -349,10 +331,6 @@ def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) ->
         return marker
     model_id, _, _ = marker.data.decode(errors="replace").partition("\\")
     return marker_part(model_id, replace(ours, reasoning=()))
-
-
-def _is_usage(part: ResponsePart) -> bool:
-    return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
 
 
 def unsealed(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:

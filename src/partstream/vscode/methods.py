@@ -314,7 +314,9 @@ def check(value: object, shape: Any, where: str) -> None:
     elif origin is dict:
         _expect(isinstance(value, dict), value, where, _NAMES[dict])
     elif origin is Literal:
-        _expect(_is_one_of(value, get_args(shape)), value, where, " or ".join(map(repr, get_args(shape))))
+        choices = get_args(shape)
+        is_one = any(value == choice and type(value) is type(choice) for choice in choices)
+        _expect(is_one, value, where, " or ".join(map(repr, choices)))
     elif shape is not Any:
         _expect(_is_a(value, shape), value, where, _NAMES[shape])
 
@@ -353,10 +355,6 @@ def _is_a(value: object, kind: type) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, int | float) if kind is float else isinstance(value, kind)
-
-
-def _is_one_of(value: object, choices: tuple[Any, ...]) -> bool:
-    return any(value == choice and type(value) is type(choice) for choice in choices)
 
 
 def _expect(fits: bool, value: object, where: str, expected: str) -> None:

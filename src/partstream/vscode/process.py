@@ -75,12 +75,12 @@ class StallWatch:
             except RuntimeError:  # the loop is closed
                 return
             if not self._sign.wait(self._seconds):
-                self._blocked()
+                self._report()
             time.sleep(self._seconds / 2)
 
-    def _blocked(self) -> None:
+    def _report(self) -> None:
+        """Names the request whose task runs, and the line of the provider's code that it is in."""
         since = time.monotonic() - self._seconds
-        # The request whose task runs, and the line of the provider's code that it is in.
         task = asyncio.current_task(self._loop)
         frame = sys._current_frames().get(self._thread_of_loop)  # noqa: SLF001 - the documented way to another thread
         place = None if frame is None else outermost_foreign_line(frame)

@@ -24,7 +24,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import IntEnum
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError
@@ -106,16 +106,12 @@ class FrameDecoder:
             self._break(frames, header, length)
             return position
         self._header.clear()
-        self._begin_body(length, frames)
-        return position
-
-    def _begin_body(self, length: int, frames: list[Frame]) -> None:
         if length == 0:
             frames.append(b"")
-            return
-        self._missing = length
+            return position
+        self._missing = self._size = length
         self._skipping = length > self._limit
-        self._size = length
+        return position
 
     def _read_body(self, data: bytes, position: int, frames: list[Frame]) -> int:
         assert self._missing is not None  # noqa: S101 - for the type checker: a body is being read
@@ -227,7 +223,9 @@ class Connection:
 
     def receive(self, data: bytes) -> list[Incoming]:
         """Takes more bytes, split anywhere, and returns the messages that are now complete."""
-        return [_read_frame(frame) for frame in self._decoder.feed(data)]
+        return [
+            _read_body(frame) if isinstance(frame, bytes) else _unreadable(frame) for frame in self._decoder.feed(data)
+        ]
 
 
 def encode_result(request_id: RequestId, result: object) -> bytes:
@@ -248,9 +246,7 @@ def encode_notification(method: str, params: object) -> bytes:
     return encode_frame(dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
 
-def _read_frame(frame: Frame) -> Incoming:
-    if isinstance(frame, bytes):
-        return _read_body(frame)
+def _unreadable(frame: FrameTooLarge | MalformedHeader) -> Malformed:
     if isinstance(frame, FrameTooLarge):
         message = f"got a message of {frame.size:,} bytes, expected at most {frame.limit:,}"
         return Malformed(_id_in(frame.beginning), StandardErrorCode.INVALID_REQUEST, message)
@@ -340,17 +336,6 @@ class BacklogError(CallerError):
         )
         self.size = size  # the bytes that wait
         self.limit = limit  # the most bytes that may wait
-
-
-class _Queue(Protocol):
-    """A queue that takes turns."""
-
-    has_turn: bool
-
-    @property
-    def is_waiting(self) -> bool: ...
-
-    def take(self) -> bytes: ...
 
 
 class ItemStream:
@@ -479,9 +464,10 @@ class Outbox:
     __slots__ = ("_messages", "_turns", "on_waiting")
 
     def __init__(self) -> None:
-        self.on_waiting: Callable[[], None] = _nothing  # called when the outbox is no longer empty; set by the writer
+        # Called when the outbox is no longer empty; set by the writer. Until then, the output waits.
+        self.on_waiting: Callable[[], None] = lambda: None
         self._messages: deque[bytes] = deque()
-        self._turns: deque[_Queue] = deque()
+        self._turns: deque[ItemStream | MinorMessages] = deque()
 
     def post(self, frame: bytes) -> None:
         """Adds a message that goes out before all items."""
@@ -498,7 +484,7 @@ class Outbox:
         """Makes a queue for messages that may be dropped; it takes turns like a stream."""
         return MinorMessages(self)
 
-    def schedule(self, queue: _Queue) -> None:
+    def schedule(self, queue: ItemStream | MinorMessages) -> None:
         """Gives a queue a turn; called by the queue."""
         if queue.has_turn:
             return
@@ -529,10 +515,6 @@ class Outbox:
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)
-
-
-def _nothing() -> None:
-    """Does nothing: until a writer is set, the output waits."""
 
 
 # ---- Stdio ----
