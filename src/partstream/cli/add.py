@@ -270,7 +270,7 @@ class _Addition:
 
 
 async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:
-    """The ids of the models that a server lists, and what it was found to speak; None where somebody set it."""
+    """The ids of the models that a server lists, and the protocol that was found; None where one is set."""
     async with (
         open_upstream(gateway) as upstream,
         aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,

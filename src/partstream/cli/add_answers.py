@@ -103,8 +103,8 @@ def place_of(given: AddAnswers, questions: Questions) -> ServerAddress:
     """Where the server is, by the options and by what a person answers.
 
     Raises:
-        UsageError: Something is missing, and nobody can be asked.
-        ConfigurationError: An option is of no use.
+        UsageError: Something is missing, and no person can be asked.
+        ConfigurationError: An option is unusable.
     """
     preset, url = _chosen(given, questions)
     if url is None and preset.regions:
@@ -128,7 +128,7 @@ def moved(place: ServerAddress, questions: Questions) -> ServerAddress:
     """The place at the address that a person gives in its place.
 
     Raises:
-        ConfigurationError: The address is of no use.
+        ConfigurationError: The address is unusable.
     """
     url = questions.line("Address", "--base-url", default=place.base_url, check=_address)
     settings = {name: value for name, value in place.settings.items() if name != _INSECURE}
@@ -242,8 +242,8 @@ def key_of(given: AddAnswers, place: ServerAddress, profile: str, questions: Que
     """Where the key comes from, by the options and by what a person answers.
 
     Raises:
-        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
-        ConfigurationError: An option is of no use.
+        UsageError: Something is missing, and no person can be asked; or the keyring cannot be used.
+        ConfigurationError: An option is unusable.
     """
     if given.keyring is not None:
         if given.key_from is not None:

@@ -139,7 +139,7 @@ class ChatSession:
     screens: Screens  # where the conversation is shown
     first: list[ChatMessage]  # the messages that it begins with, also after `/clear`
     shows_thinking: bool  # whether thinking is shown
-    captures: ChatCaptures = field(default_factory=ChatCaptures)  # keeps what goes by of the answers
+    captures: ChatCaptures = field(default_factory=ChatCaptures)  # keeps the answers as they arrive
     _messages: list[ChatMessage] = field(init=False)
     _files: KeptFiles = field(default_factory=KeptFiles)
     _models: LanguageModels = field(init=False)

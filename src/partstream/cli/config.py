@@ -134,7 +134,7 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def _default(row: Setting) -> str:
-    """What holds when nobody sets it; in parentheses where that is no value but a sentence."""
+    """The default; in parentheses where it is a sentence and no value."""
     shown = row.shown_default.replace("`", "")
     return f"({shown})" if row.otherwise else shown
 

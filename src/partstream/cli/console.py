@@ -142,7 +142,7 @@ def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console
 
 
 def print_hanging(console: Console, head: Text, body: str, style: str = "") -> None:
-    """Prints a line; in a terminal, what does not fit is broken between words and stands below the body.
+    """Prints a line; in a terminal, what does not fit is broken between words and goes below the body.
 
     A word is never broken. One that is too long for the space below the body begins further to the left.
 
@@ -344,7 +344,7 @@ MOMENTS: Final = (3.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 600.0)
 async def saying_that_it_waits(
     say: Callable[[float], object], moments: Iterable[float] = MOMENTS
 ) -> AsyncIterator[Callable[[], object]]:
-    """Calls `say` at some moments of the block, with the seconds that have passed, until it is told to stop.
+    """Calls `say` at some moments of the block with the seconds that have passed, until the yielded function is called.
 
     Yields:
         A function that stops the calls; call it when the answer begins.
@@ -402,11 +402,11 @@ async def waiting_for(what: str) -> AsyncIterator[None]:
 
 
 class Questions:
-    """Questions for whoever runs a command.
+    """Questions for the person who runs a command.
 
     Args:
         console: Where they are asked.
-        has_person: Whether somebody sits there; a script that leaves a question open is told the option instead.
+        has_person: Whether a person can answer; a script that leaves a question open gets the name of the option.
     """
 
     def __init__(self, console: Console, *, has_person: bool) -> None:
@@ -416,16 +416,16 @@ class Questions:
     def line(
         self, question: str, option: str, *, default: str = "", check: Callable[[str], str] = lambda text: text
     ) -> str:
-        """A line of text; asked again until it is of use.
+        """A line of text; asked again until it is usable.
 
         Args:
             question: What is asked, without a colon.
             option: The option that answers it.
-            default: The answer of whoever presses Enter; without one the question has to be answered.
+            default: The answer for Enter alone; without one the question needs an answer.
             check: Gives the answer in its final form, or raises :class:`ConfigurationError`.
 
         Raises:
-            UsageError: Nobody is there to be asked.
+            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         shown = f"{question} [{default}]" if default else question
@@ -442,7 +442,7 @@ class Questions:
         """A text that is not shown while it is typed.
 
         Raises:
-            UsageError: Nobody is there to be asked.
+            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         while True:
@@ -458,7 +458,7 @@ class Questions:
         """Whether the answer is yes.
 
         Raises:
-            UsageError: Nobody is there to be asked.
+            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         while True:
@@ -478,7 +478,7 @@ class Questions:
             find: Finds the choice that a person means who types no number; None for none.
 
         Raises:
-            UsageError: Nobody is there to be asked.
+            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         self.enumerate(choices)
@@ -522,7 +522,7 @@ IN_BROWSER: Final = ""
 
 
 def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
-    """Puts a page where somebody wants it, and says where it is.
+    """Writes a page to the chosen place, and says where it is.
 
     Args:
         page: The page.

@@ -111,7 +111,7 @@ def write_project(folder: Path, written: Mapping[str, str]) -> None:
 
 
 def provider_template(template: Template) -> str:
-    """The provider of a template as it is kept: `$title` and `$module` stand for the names."""
+    """The provider of a template as it is kept, with `$title` and `$module` for the names."""
     return _template(f"{template.name}/{_PROVIDER}")
 
 

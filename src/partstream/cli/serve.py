@@ -1,4 +1,7 @@
-"""`partstream serve`: puts providers behind the wires that other programs speak, until it is stopped."""
+"""`partstream serve`: serves providers over the wires that other programs speak, in one process, several, or elsewhere.
+
+The options make a :class:`~partstream.cli.serve_plan.ServePlan`; :class:`Deployment` is where the plan is served.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ class Deployment:
         """Serves until it is stopped; the exit code.
 
         Raises:
-            UsageError: An option, a setting or a file is of no use.
+            UsageError: An option, a setting or a file is unusable.
         """
         if self.print_ray:
             from partstream.hub.commands_deploy import serve_config  # noqa: PLC0415 - for this alone

@@ -128,7 +128,7 @@ class ServedProviders:
 
         Args:
             source: `path/to/file.py`, `module`, or one of them with `:attribute`.
-            on_load: Has the source loaded again after each edit, and is told of it.
+            on_load: Called after each load that follows an edit; None loads the source once.
 
         Raises:
             UnusableProviderError: It cannot be loaded.
@@ -241,7 +241,7 @@ observer_options: Final = all_options(
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Who hears of answers."""
+    """The observers of answers."""
 
     log: str  # the form of the lines, or `off`
     metrics: MetricsAccess  # who may read the metrics
@@ -262,7 +262,7 @@ class Observers:
 
     @contextmanager
     def of(self, application: ServingApp) -> Iterator[None]:
-        """Lets them hear of the answers of an application until the block ends, which writes what is left."""
+        """Observes the answers of an application until the block ends, which writes what is left."""
         with ExitStack() as stack:
             if self.log != "off":
                 line = json_line if self.as_json or self.log == LogForm.JSON.value else text_line
@@ -302,7 +302,7 @@ class ServePlan:
     log: str = "off"  # the form of the line for each answer
     metrics: str = "off"  # who may read the metrics
     otlp: str | None = None  # the address of a collector of spans, or None
-    # the options that come from tables, by name: the numbers of settings, None where nobody gave one, those of
+    # the options that come from tables, by name: the numbers of settings, None where none was given, those of
     # `opened_store`, and those of a hub
     options: Mapping[str, Any]
 
@@ -328,7 +328,7 @@ class ServePlan:
         """The token that clients present; None where they need none, and with a hub, whose people have keys.
 
         Raises:
-            UsageError: Everybody could ask, or guess; or the options of a hub mean nothing together.
+            UsageError: Everybody could ask, or guess; or the options of a hub contradict each other.
             UnusableTokenError: The token cannot be read.
         """
         check_hub_options(self.options, gives_token=self.no_token or self.token_file is not None)
@@ -434,7 +434,7 @@ class ServePlan:
         return cls(**{**known, "options": options})
 
     def observers(self) -> Observers:
-        """Everybody who hears of answers.
+        """The observers of answers.
 
         Raises:
             CallerError: The address of the collector is none, or a package is missing.
@@ -454,7 +454,7 @@ class ServePlan:
 
 
 def is_given(value: Any) -> bool:
-    """Whether an option has a value of somebody's: nothing, no and an empty text are none, and 0 is one."""
+    """Whether an option was given: None, False and an empty text are no values, and 0 is one."""
     return value is not None and value is not False and value not in ("", ())
 
 
@@ -480,7 +480,7 @@ class Start:
 
     host: str  # the address that it listens on
     port: int
-    token: AccessToken | None  # the token, or None where everybody on this machine may ask
+    token: AccessToken | None  # the token, or None where all programs on this machine may ask
     is_public: bool  # whether other machines can reach the address
     hub: str | None = None  # how people are shown the database of the hub that is served; None for no hub
 
@@ -607,7 +607,7 @@ Screen: TypeAlias = TextScreen | JsonScreen
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Who is told what happens."""
+    """The callbacks for what happens."""
 
     # connections are accepted; told the path of a client's base URL by protocol
     listening: Callable[[Mapping[str, str]], None]
@@ -623,9 +623,9 @@ class Opened:
     providers: ServedProviders
     settings: ServingSettings  # the settings, with the open store
     limits: ConnectionLimits
-    observers: Observers  # everybody who hears of answers
+    observers: Observers
     hub: OpenHub | None = None
-    # its application, made before anything listens: its policy may be of no use. None for no hub.
+    # its application, made before anything listens: its policy may be unusable; None for no hub
     hub_application: ServingApp | None = None
 
     @classmethod
@@ -646,7 +646,7 @@ class Opened:
 
         Raises:
             UsageError: There is nothing to serve.
-            CallerError: A setting, a file or a source is of no use.
+            CallerError: A setting, a file or a source is unusable.
         """
         limits, hub = plan.limits(), plan.hub()
         settings = plan.settings(token)
@@ -656,7 +656,7 @@ class Opened:
 
     @asynccontextmanager
     async def application(self) -> AsyncIterator[ServingApp]:
-        """The application, with everybody who hears of its answers; the end of the block closes everything."""
+        """The application with its observers; the end of the block closes everything."""
         application = self.hub_application
         if application is None:
             from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
@@ -664,7 +664,7 @@ class Opened:
             application = app(self.providers.by_name, self.settings)
         following = asyncio.create_task(self.providers.follow_edits())
         try:
-            # What the people of a hub ask is kept for nobody but as their team's policy says.
+            # The requests of a hub's people are kept only as their team's policy says.
             async with captured_answers(application) if self.hub is None else nullcontext():
                 with self.observers.of(application):
                     yield application
@@ -681,7 +681,7 @@ class Opened:
         """Serves until a signal comes; whether all answers have ended before."""
         from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError  # noqa: PLC0415 - of an extra
 
-        allow_files(2 * self.limits.connections)  # one for a client, one for the server behind a provider
+        allow_files(2 * self.limits.connections)  # one for a client, one for the server that a provider asks
         beside: list[asyncio.Task[None]] = []
         async with self.application() as application:
             server = HttpServer(

@@ -1,7 +1,7 @@
 """One of several processes that serve on shared sockets: `python -m partstream.cli.serve_worker`, started by `serve`.
 
-It reads what it has to do from its standard input, which stays open as long as whoever started it lives: its end
-stops the worker as SIGTERM does. What it reports goes into a pipe, a line of JSON for each.
+It reads its :class:`WorkerCommand` from its standard input, which stays open as long as the starting process lives; the
+end of the input stops the worker as SIGTERM does. Its reports go into a pipe, each a line of JSON.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _GatedStream:
-    """A text stream whose text is made visible; in all else, it is the stream that it stands for."""
+    """A text stream whose text is made visible; in all else, it is the wrapped stream."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream  # the stream without a gate
@@ -37,7 +37,7 @@ class _GatedStream:
 
     @property
     def buffer(self) -> _GatedBytes:
-        """The stream of bytes behind it, with the gate."""
+        """Its stream of bytes, with the gate."""
         return _GatedBytes(self.stream)
 
     def write(self, text: str) -> int:
@@ -70,7 +70,7 @@ class _GatedBytes:
 def gated_streams() -> Iterator[None]:
     """Has everything that is written to standard output and standard error inside pass the gate.
 
-    After an error that nobody expected it stays: the interpreter prints the traceback.
+    After an unexpected error the gate stays: the interpreter prints the traceback.
     """
     streams = sys.stdout, sys.stderr
     for stream in streams:
@@ -101,7 +101,7 @@ def drop_output() -> None:
 
 
 def echo_while_read(text: str) -> None:
-    """Prints a line, for a command that goes on when nobody reads its output any more."""
+    """Prints a line, for a command that goes on when its reader has gone."""
     try:
         click.echo(text)
     except BrokenPipeError:
@@ -119,15 +119,15 @@ class ExitCode(IntEnum):
     FOUND = 1
     """It found what it looks for: a broken rule (`check`), a problem (`doctor`); or it could not do its own work."""
     UNUSABLE = 2
-    """It cannot start: a wrong option, a setting or a file of no use, a recording of no known protocol."""
+    """It cannot start: a wrong option, an unusable setting or file, a recording of an unknown protocol."""
     FAILED = 3
     """A model server or a recorded stream failed: an error, no connection, an answer without text."""
     TRUNCATED = 4
-    """A recorded stream has no end: whoever recorded it lost the rest, or the server died."""
+    """A recorded stream has no end: the recorder lost the rest, or the server died."""
     INTERRUPTED = 130
     """Ctrl-C, as shells report it."""
     NO_READER = 141
-    """Whoever read its output has gone, as shells report it."""
+    """The reader of its output has gone, as shells report it."""
 
 
 # ---- Program ----

@@ -319,7 +319,7 @@ def show_usage_page(
         served: The answers that this machine served and that are not in `rows`.
         days: The days that the page shows, including today.
         model_pattern: The pattern of the ids of the models on the page.
-        named: Gives the name under which a client stands on the page.
+        named: Gives the name of a client on the page.
 
     Raises:
         click.ClickException: The file cannot be written.

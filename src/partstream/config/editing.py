@@ -235,7 +235,7 @@ def _value(value: Any) -> str:
 # ---- Key keeping ----
 
 KEYRING_SERVICE: Final = "partstream"
-"""The service under which our entries stand; the user of an entry is the name of a profile."""
+"""The service of our entries; the user of an entry is the name of a profile."""
 
 _SECONDS: Final = 60.0
 """A keyring may ask a person for its password."""
@@ -431,7 +431,7 @@ class UserConfigurationFile:
     path: Path  # the file, whether it exists or not
     content: bytes = field(repr=False)  # its bytes; empty if it does not exist; it may hold a key
     profiles: tuple[str, ...]  # the names of its profiles
-    has_upstream: bool  # whether it says which upstream is in force where nobody names one
+    has_upstream: bool  # whether it names an upstream for commands that name none
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,13 +485,13 @@ def trial_of(addition: Addition, environment: Mapping[str, str]) -> GatewayConfi
     upstream takes part.
 
     Raises:
-        ConfigurationError: A setting is of no use.
+        ConfigurationError: A setting is unusable.
     """
     settings = dict(addition.settings)
     if addition.key is not None and addition.entry is not None:
         settings.pop(addition.entry.name, None)
         settings["apiKey"] = addition.key.reveal()
-    settings.pop("defaultModel", None)  # whoever tries a server wants to see all its models
+    settings.pop("defaultModel", None)  # the trial of a server shows all its models
     return load_configuration(group=settings, environment=environment, may_lack_file=True).gateway()
 
 

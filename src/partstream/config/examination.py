@@ -108,7 +108,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     Args:
         gateway: The upstream in the protocol in force.
         connections: The connections to it.
-        is_set: Whether somebody set the protocol, and it was not found out.
+        is_set: Whether the protocol is set, and was not found out.
 
     Raises:
         LanguageModelError: The server cannot be asked at all.
@@ -324,7 +324,7 @@ async def examine(
     Args:
         configuration: The configuration.
         asks: Whether the default model is asked for a short answer, which may cost something.
-        advice: What helps where the person stands.
+        advice: What helps at the place of the person.
         on_key: Told every key before it is used, so that logs and reports can leave it out.
     """
     advice = replace(advice, not_asked="") if asks else advice
@@ -364,7 +364,7 @@ async def _model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -
 
 
 async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Advice) -> list[Finding]:
-    """What was found; whatever else goes wrong on the way is a finding too, for whoever asks what is wrong."""
+    """The findings of a check; an error on the way is a finding too."""
     try:
         return await examined
     except ConnectionSetupError as error:
@@ -426,7 +426,7 @@ def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
     Args:
         gateway: The upstream.
         findings: What was found about its server.
-        advice: What helps where the person stands.
+        advice: What helps at the place of the person.
     """
     host = urlsplit(gateway.base_url).hostname or ""
     known = server_at(gateway.base_url)
@@ -553,7 +553,7 @@ class HarnessFacts:
 
 
 def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") -> Finding:
-    """Whether the models are there, and what helps if not. Nobody needs that harness, so nothing of it is a problem.
+    """Whether the models are there, and what helps if not. The harness is optional, so no finding is a problem.
 
     Args:
         facts: What is known.
@@ -623,7 +623,7 @@ async def examine_loaded(
         model_id: The model that counts tokens and is asked; None for the first one.
         asks: Whether it is asked one short question, which may cost something.
         limits: How long it is waited for.
-        advice: What helps where the person stands.
+        advice: What helps at the place of the person.
     """
     words = replace(advice, not_asked="") if asks else advice
     return await _Examination(provider, vendor, limits or TrialLimits(), words).run(model_id, asks=asks)
@@ -768,7 +768,7 @@ class _Examination:
         return [*self._broken(), Finding("answer", CheckStatus.FINE, f"{model.id} answered: {taken}{rest}")]
 
     def _broken(self) -> Iterator[Finding]:
-        """The rules that the answer broke, each once; that of errors is told by the error."""
+        """The rules that the answer broke, each once; the error itself says that of errors."""
         by_rule = {violation.rule.id: violation for violation in reversed(self.violations)}
         for violation in reversed(by_rule.values()):
             if violation.rule.id != "failure.language-model-error":

@@ -79,7 +79,7 @@ def read_variable(name: str, environment: Mapping[str, str]) -> str:
 
 
 def read_file(path: Path) -> str:
-    """The content of a file; warns about a file that everybody can read.
+    """The content of a file; warns about a file that all users can read.
 
     Raises:
         CredentialError: It cannot be read, or is too long for a key.
@@ -131,7 +131,7 @@ async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
         CredentialError: It is not there, fails, takes too long or writes too much.
     """
     source = f"the command {Path(command[0]).name}"
-    # A relative path would depend on the present folder, which may be one that nobody trusts.
+    # A relative path would depend on the present folder, which may be untrusted.
     program = shutil.which(os.path.expanduser(command[0]))
     if program is None or not os.path.isabs(program):
         raise CredentialError(source, "no such program", "one on the PATH, or its absolute path")
@@ -170,7 +170,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
     if os.name == "posix":
-        with suppress(ProcessLookupError):  # it has ended, and nobody has told us yet
+        with suppress(ProcessLookupError):  # it has ended, and its status has not arrived yet
             os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
@@ -321,7 +321,7 @@ def jwt_expiry(key: str) -> float | None:
 
 
 def _seen(task: asyncio.Task[FetchedKey]) -> None:
-    """Records a failure that nobody waits for any more; the next request meets it again."""
+    """Records a failure that no request waits for; the next request meets it again."""
     if not task.cancelled():
         task.exception()
 
@@ -556,7 +556,7 @@ class Configuration:
             return PlainHttpError(url.where, error.host, has_key=has_key, allowed_by=by)
         name = next((name for name in values if error.where.startswith(name)), None)
         if name is None:
-            # What is missing may stand there under a misspelt name.
+            # The missing setting may be there under a misspelt name.
             odd = "; ".join(self.resolved.warnings)
             return ConfigurationError(error.where, f"{error.got} ({odd})", error.expected) if odd else error
         where = values[name].where
@@ -579,11 +579,11 @@ def load_configuration(
         group: A VS Code group's own keys.
         editor: VS Code's own settings, under our names.
         environment: The environment variables; those of this process when left out.
-        defaults: What holds for this program when nobody sets it, where that is not the general default.
+        defaults: The defaults of this program that differ from the general ones.
         may_lack_file: Whether a file that `PARTSTREAM_CONFIG` names need not be there yet.
 
     Raises:
-        ConfigurationError: A setting is unknown or of no use, wherever it stands; the message shows no secret.
+        ConfigurationError: A setting is unknown or unusable, in any place; the message shows no secret.
     """
     variables = os.environ if environment is None else environment
     path = configuration_file(variables)

@@ -347,7 +347,7 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 
 def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
-    """The settings of the user's file that stand in no profile.
+    """The settings of the user's file outside its profiles.
 
     Args:
         path: The file.
@@ -407,7 +407,7 @@ class Value:
 
     Attributes:
         row: The setting.
-        given: Its value as it stands there, which may be secret.
+        given: Its value as given, which may be secret.
         value: The same in our own types.
         place: Where it comes from.
         where: The spot there.
@@ -432,7 +432,7 @@ class Resolved:
     Attributes:
         values: By name; what is not among them has its default.
         notes: What a person should know: what is not used and why, in sentences without secrets.
-        warnings: What stands in a VS Code group and has no effect, in sentences without secrets.
+        warnings: The settings of a VS Code group without effect, in sentences without secrets.
     """
 
     values: Mapping[str, Value]
@@ -444,8 +444,8 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     """Reads every layer by itself, then lays them over each other.
 
     Raises:
-        ConfigurationError: A setting is unknown or its value of no use, whether it is in force or not; or one place
-            names two sources of the key. A setting of a VS Code group that nobody knows is a warning.
+        ConfigurationError: A setting is unknown or its value unusable, whether it is in force or not; or one place
+            names two sources of the key. An unknown setting of a VS Code group is a warning.
     """
     order = list(SettingSource)
     ordered = sorted(map(_with_scheme, layers), key=lambda layer: order.index(layer.place))
@@ -538,7 +538,7 @@ def _unknown(name: str, given: Given, layer: Layer, rows: Mapping[str, Setting])
 
 
 def _speaks_of_the_upstream(layer: Layer, ordered: Sequence[Layer]) -> bool:
-    """Whether what a layer says of an upstream is about the one in force, so that no key goes to another's server.
+    """Whether the settings of a layer are about the upstream in force, so that no key goes to another server.
 
     A place that is as strong as that of the base URL speaks of it; a weaker one when it names the same URL. Who gives
     a URL on the command line has the environment of the same shell at hand: it is meant, unless it names another URL.
@@ -573,7 +573,7 @@ def read_profiles(path: Path, document: Mapping[str, Any]) -> dict[str, Layer]:
     """The settings of each profile of the user's file, by its name.
 
     Raises:
-        ConfigurationError: What stands under `profiles` is not made of tables.
+        ConfigurationError: The value of `profiles` is not made of tables.
     """
     given = document.get(PROFILES, {})
     where = f"{path}: {PROFILES}"

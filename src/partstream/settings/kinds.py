@@ -29,7 +29,7 @@ HIDDEN: Final = "***"
 KEY_IN_A_NAME: Final = re.compile(
     r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]"
 )
-"""What a key that stands in the place of a name looks like: a long word with a digit, or an issuer's first letters."""
+"""The look of a key in the place of a name: a long word with a digit, or an issuer's first letters."""
 
 
 class ConfigurationError(CallerError):
@@ -37,8 +37,8 @@ class ConfigurationError(CallerError):
 
     Attributes:
         where: The setting, such as `models[0].id`.
-        got: What stands there, without secrets.
-        expected: What could stand there.
+        got: The value, without secrets.
+        expected: The possible values.
     """
 
     def __init__(self, where: str, got: str, expected: str) -> None:
@@ -91,14 +91,14 @@ class UnknownSettingError(ConfigurationError):
 
     Attributes:
         name: The name, its first 40 characters; hidden where it may be a key.
-        place: Where it stands, such as `request` or `the VS Code group`.
+        place: Its place, such as `request` or `the VS Code group`.
         suggestion: The setting that is probably meant, or None.
 
     Args:
         where: Its whole path.
         name: The name.
-        place: Where it stands.
-        known: The names of the settings that may stand there.
+        place: Its place.
+        known: The names of the settings of that place.
         inside: The setting there that has one of this name inside, or None.
     """
 
@@ -318,7 +318,7 @@ class Kind:
 
     form: ValueForm  # what it is in a word, for people
     # gives the value in our own types, from JSON's types or from our own; raises a
-    # `ConfigurationError` that names the place it is told
+    # `ConfigurationError` that names the given place
     read: Callable[[Any, str], Any]
     schema: Mapping[str, Any]  # the keywords of JSON Schema (draft 7) that say the same
 

@@ -75,7 +75,7 @@ class Secrecy(StrEnum):
     URL = "url"
     """The user name and the password of a URL, and the values of its query."""
     ARGUMENTS = "arguments"
-    """Everything behind the first string of a list, which is a program."""
+    """Everything after the first string of a list, which is a program."""
 
 
 class Nesting(StrEnum):
@@ -98,7 +98,7 @@ class Contents:
     # gives the value in our own types from the fields that were read, one dictionary or several as `nesting` says, and
     # the place that errors name
     build: Callable[[Any, str], Any] = lambda fields, _where: fields
-    # the row whose value may stand in the place of the object, as a model's id does; None for none
+    # the row whose value may replace the object, as a model's id does; None for none
     short_for: str | None = None
     # the settings that do not belong here, and the protocol that each of them belongs to
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -133,18 +133,18 @@ class Setting:
         name: What it is called in a VS Code group, in `partstream.toml` and in errors.
         kind: What its value can be.
         says: What it says, in Markdown, without a full stop.
-        default: The value that holds when nobody sets it, in JSON's types; None for none.
+        default: The default in JSON's types; None for none.
         otherwise: The same in words, where no single value says it.
         sets: The field of our own object that it sets; dots lead into objects within.
         secrecy: What of its value is secret.
-        places: Where it can stand.
+        places: Its possible places.
         protocol: The protocol that it belongs to, or None for all.
         contents: The rows within its value, or None.
         is_bound: Whether it belongs to the base URL beside it, and to no other upstream.
-        is_required: Whether an object without it is of no use.
+        is_required: Whether an object without it is unusable.
         may_be_empty: Whether the empty string is a value; otherwise it counts as left out.
         option: The option of the command line that sets it, such as `--base-url`; empty for none.
-        metavar: What stands for its value in the help of the command line.
+        metavar: The name of its value in the help of the command line.
         dialog: How VS Code's editor of groups shows it.
     """
 
@@ -188,10 +188,10 @@ class Setting:
         Args:
             value: The value in JSON's types.
             where: What errors call the spot.
-            on_unknown: Told of settings within it that nobody knows.
+            on_unknown: Called with unknown settings within it.
 
         Raises:
-            ConfigurationError: The value is of no use; the message shows no secret.
+            ConfigurationError: The value is unusable; the message shows no secret.
         """
         contents = self.contents
         if contents is None:
@@ -214,7 +214,7 @@ def check_fields(holder: object, rows: Iterable[Setting]) -> None:
     """Refuses an object of ours with a field that the row of its setting would refuse; rows within others are left out.
 
     Raises:
-        ConfigurationError: A field has a value of no use.
+        ConfigurationError: A field has an unusable value.
     """
     for row in rows:
         value = field_of(holder, row.path)
@@ -285,7 +285,7 @@ _LONGEST_WORD: Final = 12
 PLAIN_WORD: Final = re.compile(r"[a-z]{1,12}")
 """What is no key there, such as the name of a provider."""
 SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
-"""What stands between the words of a text; a word with a digit may be a key too."""
+"""The separators of the words of a text; a word with a digit may be a key too."""
 
 
 def shown(row: Setting, value: Any) -> Any:
@@ -310,7 +310,7 @@ def secrets_held(rows: Iterable[Setting], holder: object) -> set[str]:
 def hidden_url(url: str) -> str:
     """A URL without its possible secrets: user name, password and the values of its query.
 
-    What is no URL is hidden: it may be a key that stands in the wrong place.
+    What is no URL is hidden: it may be a key in the wrong place.
     """
     try:
         address = urlsplit(url)
@@ -324,7 +324,7 @@ def hidden_url(url: str) -> str:
 
 
 def shown_variable(name: str) -> str:
-    """The name of an environment variable; hidden where it may be a key that stands in the place of the name."""
+    """The name of an environment variable; hidden where it may be a key in the place of the name."""
     is_name = _VARIABLE.fullmatch(name) and len(name) <= _LONGEST_VARIABLE
     return name if is_name and ("_" in name or len(name) <= _LONGEST_WORD) else HIDDEN
 
@@ -341,7 +341,7 @@ def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterat
             for item in _objects(row.contents.nesting, value):
                 if row.contents.short_for is not None and isinstance(item, str):
                     continue
-                # What is no object is of no use, and may be a key that stands in the wrong place.
+                # What is no object may be a key in the wrong place.
                 yield from _secrets_in(known, item) if isinstance(item, Mapping) else _keys(item)
 
 

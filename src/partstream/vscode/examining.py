@@ -137,7 +137,7 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
         surroundings: The other things that a gateway needs.
 
     Returns:
-        The models with what the server says of them, or what is wrong. Nothing is remembered, and no file is written.
+        The models with their details, or the problem. Nothing is remembered, and no file is written.
     """
     try:
         gateway = GatewayLoader(configuration, surroundings).configuration()

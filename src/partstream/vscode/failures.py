@@ -262,7 +262,7 @@ async def run_in_thread(function: Callable[[], Result], name: str) -> Result:
             results.append(function())
         except BaseException as error:
             errors.append(error)
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+        with suppress(RuntimeError):  # the loop has ended, and with it the caller
             loop.call_soon_threadsafe(done.set)
 
     threading.Thread(target=run, name=name, daemon=True).start()
@@ -304,7 +304,7 @@ class GroupSecrets:
         self._redactor = self._redactor.with_more(found)
 
     def redact(self, text: str) -> str:
-        """The text without the secrets, in whichever form they stand there."""
+        """The text without the secrets, in all their forms."""
         return self._redactor.redact(text)
 
     def redact_values(self, value: Any) -> Any:

@@ -134,7 +134,7 @@ class ProviderHost:
         return await join_hub(params, self._surroundings)
 
     async def hub_standing(self, params: wire.HubStandingParams) -> wire.HubStandingResult:
-        """What the hub of a group says of the person whose key the group has."""
+        """The report of a group's hub on the person whose key the group has."""
         hosted = self._of_group(params["group"])
         await hosted.current()
         hub = await hub_of(hosted)

@@ -336,7 +336,7 @@ class HostedProvider:
         self._close_if_finished(generation)
 
     def _close_if_finished(self, generation: Generation) -> None:
-        """Closes a replaced generation once no request runs on it; nobody waits for it but the end of the process."""
+        """Closes a replaced generation once no request runs on it; only the end of the process waits for that."""
         if generation.is_finished:
             task = asyncio.create_task(self._close(generation))
             self._closing.add(task)

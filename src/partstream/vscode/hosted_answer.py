@@ -144,7 +144,7 @@ class HostedAnswer:
         return self._watch.usage or {}
 
     async def run(self) -> None:
-        """Calls the provider, hands on its parts at once, and reports a usage last.
+        """Calls the provider, passes on its parts at once, and reports a usage last.
 
         Raises:
             ProviderFailedError: The provider raised an error.

@@ -286,7 +286,7 @@ def _route_logs(handler: logging.Handler) -> Callable[[LogLevel], None]:
     # How much of it is written, the filter says: it may be more for one group than for another.
     logging.getLogger("partstream").setLevel(TRACE)
     logging.captureWarnings(capture=True)
-    # They log the URL of every request, and headers, which nobody asked for.
+    # They would log the URL of every request, and headers.
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -327,7 +327,7 @@ MINOR_LIMIT: Final = 1024 * 1024
 
 
 class BacklogError(CallerError):
-    """A producer did not wait although its consumer was far behind."""
+    """A producer did not wait although much of its output was unread."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(

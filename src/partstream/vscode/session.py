@@ -75,12 +75,12 @@ class StreamProgress:
 
         Raises:
             TypeError: `part` is not a part, is a part for messages only, or holds a value that JSON cannot represent.
-            BacklogError: The provider never waits and the reader is far behind.
+            BacklogError: The provider never waits for a slow reader.
         """
         item = dumps(encode_response_part(part))
         if get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self._put, item)
-        # Nobody waits for the parts of a request that was cancelled while its usage was counted.
+        # The parts of a request that was cancelled while its usage was counted have no reader.
         elif not self._stream.closed:
             self._stream.put(item)
 
