@@ -171,11 +171,7 @@ def _known_at(url: str) -> tuple[Preset, str]:
 
 
 def _server(text: str) -> str:
-    """What a person types for a server, as it came.
-
-    Raises:
-        ConfigurationError: It is neither a number nor a name nor an address of use.
-    """
+    """The text of a person for a server, unchanged; refuses what is no number, name or address."""
     try:
         _typed(text)
     except UnknownPresetError as error:
@@ -204,11 +200,7 @@ def _by_start(titles: list[str]) -> Any:
 
 
 def _address(text: str) -> str:
-    """A base URL as a person types it, with the scheme that it may lack.
-
-    Raises:
-        ConfigurationError: It is none.
-    """
+    """A base URL as a person types it, with the scheme that it may lack; refuses everything else."""
     url = text.strip()
     if "://" not in url and url:
         with suppress(ValueError):  # what is no address is refused below
@@ -221,11 +213,7 @@ def _address(text: str) -> str:
 
 
 def _is_open(base_url: str, questions: Questions) -> bool:
-    """Whether a person allows plain http to another machine.
-
-    Raises:
-        PlainHttpError: It is plain http to another machine, and no option allows it.
-    """
+    """Whether a person allows plain http to another machine; a PlainHttpError where neither they nor an option do."""
     address = urlsplit(base_url)
     if address.scheme != "http" or is_loopback(address.hostname or ""):
         return False
@@ -349,11 +337,7 @@ def key_place(given: AddAnswers, profile: str) -> KeyPlace:
 
 
 def _variable(name: str) -> str:
-    """The name of a variable; a key in its place is not repeated, and written nowhere.
-
-    Raises:
-        ConfigurationError: It is none.
-    """
+    """The name of a variable; refuses a key in its place without repeating it."""
     if not _VARIABLE.fullmatch(name) or shown_variable(name) != name:
         raise ConfigurationError("--key-from", shown_variable(name), "the name of an environment variable, in capitals")
     return name

@@ -255,11 +255,7 @@ class ChatSession:
             self.screens.say(sentence, "yellow")
 
     async def _model(self) -> LanguageModelChat:
-        """The model that answers. Where none is named, a server's first one answers from now on, and a note names it.
-
-        Raises:
-            PartstreamError: The models cannot be listed, or none of them has this id.
-        """
+        """The model that answers. If none is named, a server's first one answers from now on, and a note names it."""
         model = await choose_model(self._models, self.partner.vendor, self.partner.model_id)
         if self.partner.model_id is None and not self.partner.is_own:
             self.partner.model_id = model.id

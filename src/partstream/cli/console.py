@@ -334,7 +334,7 @@ def _call_box(call: ToolCallPart) -> Panel:
     )
 
 
-# ---- Sign of life ----
+# ---- Signs of life ----
 
 MOMENTS: Final = (3.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 600.0)
 """Seconds after the question. A model that a server has to load first takes from some seconds to minutes."""
@@ -344,11 +344,7 @@ MOMENTS: Final = (3.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 600.0)
 async def saying_that_it_waits(
     say: Callable[[float], object], moments: Iterable[float] = MOMENTS
 ) -> AsyncIterator[Callable[[], object]]:
-    """Calls `say` at some moments of the block with the seconds that have passed, until the yielded function is called.
-
-    Yields:
-        A function that stops the calls; call it when the answer begins.
-    """
+    """Calls `say` at some moments of the block with the seconds passed, until the yielded function is called."""
 
     async def wait() -> None:
         passed = 0.0
@@ -366,28 +362,18 @@ async def saying_that_it_waits(
             await waiting
 
 
-# ---- Busy ----
-
-
 @contextmanager
 def busy_with(what: str) -> Iterator[None]:
-    """Shows a sign of life beside what is done, on standard error: a large recording takes a minute.
-
-    Args:
-        what: What is done, such as `Reading the recording`.
-    """
+    """Shows what the command does, such as `Reading the recording`, on standard error: that may take a minute."""
     with make_console(stderr=True).status(Text(f"{what}…")):
         yield
 
 
 @asynccontextmanager
 async def waiting_for(what: str) -> AsyncIterator[None]:
-    """Says in a terminal, on standard error, from time to time that a server is still waited for.
+    """Says in a terminal, on standard error, from time to time that a server has not sent its `list of models` yet.
 
     Lines, because a command that fetches the key may ask in the same terminal.
-
-    Args:
-        what: What is waited for, such as `list of models`.
     """
     console = make_console(stderr=True)
 

@@ -167,24 +167,24 @@ def _own_row(information: LanguageModelChatInformation) -> dict[str, Any]:
     """One model of a person's own provider as JSON."""
     capabilities = information.capabilities
     window = information.extra.get("maxContextWindowTokens")
+
+    def said(value: object, field: str) -> dict[str, Any]:
+        return {"value": value, "source": Source.PROVIDER.value, "field": field}
+
     return {
         "id": information.id,
         "name": information.name,
         "provider": None,
         "family": information.family,
         "version": information.version,
-        "maxInputTokens": _of_provider(information.max_input_tokens, "max_input_tokens"),
-        "maxOutputTokens": _of_provider(information.max_output_tokens, "max_output_tokens"),
-        "contextWindow": None if window is None else _of_provider(window, "maxContextWindowTokens"),
-        "toolCalling": _of_provider(capabilities.tool_calling, "tool_calling"),
-        "imageInput": _of_provider(capabilities.image_input, "image_input"),
+        "maxInputTokens": said(information.max_input_tokens, "max_input_tokens"),
+        "maxOutputTokens": said(information.max_output_tokens, "max_output_tokens"),
+        "contextWindow": None if window is None else said(window, "maxContextWindowTokens"),
+        "toolCalling": said(capabilities.tool_calling, "tool_calling"),
+        "imageInput": said(capabilities.image_input, "image_input"),
         "dollarsPerMillionTokens": None,
         "summary": information.detail or "",
     }
-
-
-def _of_provider(value: object, field: str) -> dict[str, Any]:
-    return {"value": value, "source": Source.PROVIDER.value, "field": field}
 
 
 def _with_source(fact: Fact[Any]) -> dict[str, Any]:
@@ -200,14 +200,7 @@ _NONE_LEFT: Final = "The server lists no language models that pass the filters."
 
 
 def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: str = _LEGEND) -> None:
-    """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is.
-
-    Args:
-        rows: The models.
-        console: Where they are shown.
-        none: What is said where there are none.
-        legend: What the marks of the numbers mean.
-    """
+    """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is."""
     if not rows:
         console.print(none, soft_wrap=True)
         return

@@ -142,11 +142,7 @@ def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
 
 @contextmanager
 def _usage_errors(port: str) -> Iterator[None]:
-    """Says what is wrong as a wrong use of the command.
-
-    Args:
-        port: The option of the port that is listened on.
-    """
+    """Makes a usage error of each error; `port` is the option of the port to listen on."""
     try:
         yield
     except CannotListenError as error:

@@ -249,17 +249,6 @@ class Observers:
     as_json: bool  # whether everything that is printed is JSON
     keeps_ledger: bool = True  # whether the answers go into the ledger of this user
 
-    @classmethod
-    def of_options(
-        cls, log: str, metrics: str, otlp: str | None, *, as_json: bool, keeps_ledger: bool = True
-    ) -> Observers:
-        """Those that the options name.
-
-        Raises:
-            CallerError: The address of the collector is none, or a package is missing.
-        """
-        return cls(log, MetricsAccess(metrics), start_tracing(otlp, is_of_program=True), as_json, keeps_ledger)
-
     @contextmanager
     def of(self, application: ServingApp) -> Iterator[None]:
         """Observes the answers of an application until the block ends, which writes what is left."""
@@ -441,7 +430,8 @@ class ServePlan:
         """
         # A hub has a ledger of its own, in which a team's policy says what is kept of its people.
         keeps_ledger = not is_hub(self.options)
-        return Observers.of_options(self.log, self.metrics, self.otlp, as_json=self.as_json, keeps_ledger=keeps_ledger)
+        tracing = start_tracing(self.otlp, is_of_program=True)
+        return Observers(self.log, MetricsAccess(self.metrics), tracing, self.as_json, keeps_ledger)
 
     def hub(self) -> OpenHub | None:
         """The hub that is served, whose database is open; None for none.
@@ -636,13 +626,7 @@ class Opened:
         on_load: Callable[[str, BaseException | None], None],
         elsewhere: Mapping[str, LanguageModelChatProvider] = MappingProxyType({}),
     ) -> Opened:
-        """Opens what a plan chose.
-
-        Args:
-            plan: The plan.
-            token: The token that clients present, or None.
-            on_load: Told of each file that was loaded again.
-            elsewhere: Providers by name that run elsewhere and are served too.
+        """Opens what a plan chose; `on_load` and `elsewhere` are those of :meth:`ServePlan.providers`.
 
         Raises:
             UsageError: There is nothing to serve.

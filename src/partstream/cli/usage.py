@@ -311,7 +311,7 @@ def show_usage_page(
     model_pattern: str,
     named: Callable[[AnswerRow], str],
 ) -> None:
-    """Writes the page and says where it is.
+    """Writes the page of token usage, and says where it is.
 
     Args:
         out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
@@ -320,9 +320,6 @@ def show_usage_page(
         days: The days that the page shows, including today.
         model_pattern: The pattern of the ids of the models on the page.
         named: Gives the name of a client on the page.
-
-    Raises:
-        click.ClickException: The file cannot be written.
     """
     book = UsageBook(days)
     of_clients = [(_with_session(one), named(one)) for one in served]

@@ -421,13 +421,7 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
 
 
 def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], advice: Advice) -> Finding:
-    """What it means that no key is set.
-
-    Args:
-        gateway: The upstream.
-        findings: What was found about its server.
-        advice: What helps at the place of the person.
-    """
+    """The meaning of a missing key, by what was found about the server."""
     host = urlsplit(gateway.base_url).hostname or ""
     known = server_at(gateway.base_url)
     if gateway.headers:

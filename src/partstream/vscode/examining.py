@@ -78,9 +78,7 @@ async def examine_server(
 async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[Finding]:
     """Examines a person's own provider as it is loaded here; one that could not be loaded is loaded once more.
 
-    Args:
-        hosted: The provider.
-        model_id: The model that is asked one short question, which may cost something; None asks none.
+    The model `model_id` is asked one short question, which may cost something; None asks none.
     """
     try:
         generation = await hosted.current(retry=True)
@@ -130,14 +128,9 @@ _UNENCRYPTED_SECONDS: Final = 3.0
 
 
 async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurroundings) -> wire.TryServerResult:
-    """Lists the models of a server as a group with these keys and values would.
+    """The models of a server as a group with these keys and values would list them, or the problem.
 
-    Args:
-        configuration: The keys and values of the group.
-        surroundings: The other things that a gateway needs.
-
-    Returns:
-        The models with their details, or the problem. Nothing is remembered, and no file is written.
+    Nothing is remembered, and no file is written.
     """
     try:
         gateway = GatewayLoader(configuration, surroundings).configuration()
