@@ -1,7 +1,14 @@
-"""One answer: calls the provider, writes what it reports, and ends the reply in every case exactly once.
+"""One response: calls the provider, writes what it reports, and ends the reply in every case exactly once.
 
-Knows no socket: an :class:`~partstream.server.replies.Outlet` takes the bytes, be it an HTTP reply or a turn of a
-WebSocket.
+:class:`ProviderCall` knows no socket: a :class:`~partstream.server.replies.ReplySink` takes the bytes of an HTTP reply
+or of a turn of a WebSocket. The provider runs in a task of its own and reports to a checked
+:class:`ReplyProgress`, which writes each part at once and counts nothing but the text that it keeps for a count of
+tokens. The first of these events ends the reply, and every later one does nothing: the provider returned or raised; the
+client left; the client asked for the end; the response took too long or reached its limit; the server stops. Then no
+further part passes, and the provider gets its cancellation.
+
+The interface of a provider is VS Code's and has no place for the caller. :func:`current_answer` gives both directions:
+the provider learns who asks with which program, and names the upstream that it asks.
 """
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import get_ident
@@ -57,177 +64,24 @@ if TYPE_CHECKING:
     from partstream.server.clients import Caller, RequestClient
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink, ReplyWriter
-    from partstream.server.settings import AnswerTrace, Reported, ServingSettings, StopAnswer
+    from partstream.server.settings import AnswerTrace, Reported, ServingSettings
     from partstream.tokens.records import UsageRow
 
 
-# ---- progress ----
-# The progress that a provider gets from a server: writes each part at once; counts nothing but the text it keeps.
-
-
-class ReplyProgress:
-    """Writes the parts of one answer, which keep the contract.
-
-    It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.FinishingProgress`.
-
-    Args:
-        reply: Writes the parts.
-        outlet: Where the bytes go.
-        on_failure: Told of an error that a part caused which a thread of the provider's own reported.
-        capture: Keeps the parts; None where nobody does.
-        look: Looks at each part behind its writing; None where nobody has to.
-
-    Attributes:
-        first_part_at: When the first part came, in the time of the event loop; None before it.
-        usage: The tokens that the provider reported as a part; None while it has not.
-        cost: The cost in US dollars that came with it, or None.
-        has_calls: Whether a part was a call of a tool.
-        kept: What is kept of the answer.
-        state: The last metadata of thinking, which lists the state of all of it; None while there is none.
-    """
-
-    __slots__ = (
-        "_keep",
-        "_loop",
-        "_on_failure",
-        "_outlet",
-        "_take",
-        "_thread",
-        "cost",
-        "first_part_at",
-        "has_calls",
-        "kept",
-        "state",
-        "usage",
-    )
-
-    def __init__(
-        self,
-        reply: ReplyWriter,
-        outlet: ReplySink,
-        on_failure: Callable[[BaseException], object],
-        capture: AnswerCapture | None = None,
-        look: Callable[[ResponsePart], object] | None = None,
-    ) -> None:
-        self.first_part_at: float | None = None
-        self.usage: Usage | None = None
-        self.cost: float | None = None
-        self.has_calls = False
-        self.state: Mapping[str, Any] | None = None
-        take = reply.take if capture is None else _followed_by(capture.part, reply.take)
-        self._take = take if look is None else _followed_by(look, take)
-        self._outlet = outlet
-        self._on_failure = on_failure
-        self._loop = asyncio.get_running_loop()
-        self._thread = get_ident()
-        self.kept = KeptAnswer()
-        self._keep = self.kept.keep
-
-    def report(self, part: ResponsePart, /) -> None:
-        """Writes a part; a thread of the provider's own hands it to the event loop.
-
-        Raises:
-            ClientTooSlowError: The provider never waits, and the client is far behind.
-        """
-        if get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self._report_later, part)
-            return
-        if part.__class__ is not TextPart:
-            self._report_other(part)
-            return
-        if self.first_part_at is None:
-            self.first_part_at = self._loop.time()
-        self._take(part)
-        self._keep(part)
-
-    def _report_later(self, part: ResponsePart) -> None:
-        try:
-            self.report(part)
-        except Exception as error:
-            self._on_failure(error)
-
-    def _report_other(self, part: ResponsePart) -> None:
-        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
-            self._note_usage(part)
-            return
-        if isinstance(part, ThinkingPart):
-            text = thinking_text(part)
-            part = part if text is part.value else replace(part, value=text)
-            self.state = part.metadata or self.state
-        if self.first_part_at is None:
-            self.first_part_at = self._loop.time()
-        self.has_calls = self.has_calls or isinstance(part, ToolCallPart)
-        self._take(part)
-        self._keep(part)
-
-    def _note_usage(self, part: DataPart) -> None:
-        """Keeps the tokens and the cost in the data part that :func:`partstream.lm.parts.usage_part` makes."""
-        try:
-            said = loads(part.data)
-        except JSONDecodeError:
-            return
-        if isinstance(said, dict):
-            self.usage = _usage_in(said) or self.usage
-            self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
-
-    def finish(self, finish: Finish, /) -> None:
-        """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
-
-    async def drain(self) -> None:
-        """Waits while the client is slow."""
-        await self._outlet.drain()
-
-
-def _followed_by(
-    look: Callable[[ResponsePart], object], take: Callable[[ResponsePart], None]
-) -> Callable[[ResponsePart], None]:
-    def take_and_look(part: ResponsePart) -> None:
-        take(part)
-        look(part)
-
-    return take_and_look
-
-
-def _usage_in(said: Mapping[str, Any]) -> Usage | None:
-    """The tokens; None without the two numbers that VS Code wants."""
-    given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
-    if given is None or completion is None:
-        return None
-    details, more = said.get("prompt_tokens_details"), said.get("completion_tokens_details")
-    return Usage(
-        given,
-        completion,
-        given + completion,
-        _count_in(details, "cached_tokens"),
-        _count_in(more, "reasoning_tokens"),
-        cache_write_tokens=_count_in(details, "cache_creation_input_tokens"),
-    )
-
-
-def _count_in(details: object, name: str) -> int | None:
-    return as_count(details.get(name)) if isinstance(details, dict) else None
-
-
-# ---- current answer ----
-# The answer of a server that is being made, for providers that want to know whom they answer; loads nothing else.
-#
-# The interface of a provider is VS Code's, and has no place for who asks. A server says it beside the call, and a
-# provider that stands for several upstreams says which of them it asks.
-
 UPSTREAM_HEADER: Final = "x-partstream-upstream"
-"""The header of a reply that names the upstream that answered, where the provider said it."""
+"""The header of a reply that names the upstream, where the provider has named it."""
 
 _CURRENT: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answer", default=None)
 
 
 @dataclass(slots=True)
 class CurrentAnswer:
-    """One answer while it is made.
+    """One response while it is made.
 
     Attributes:
-        caller: Who asks.
-        client: With which program, in which conversation.
-        upstream: The name of the upstream that the provider asked last; empty where it does not say.
+        caller: The caller.
+        client: The program and the conversation of the caller.
+        upstream: The name of the upstream that the provider asked last; empty where it names none.
     """
 
     caller: Caller
@@ -237,10 +91,10 @@ class CurrentAnswer:
 
 @contextmanager
 def answering(answer: CurrentAnswer | None) -> Iterator[None]:
-    """Lets what runs inside, and the tasks that it starts, know which answer it makes.
+    """Sets the current response of the code inside, and of the tasks that it starts.
 
     Args:
-        answer: The answer; None for nothing that is known.
+        answer: The response; None for none.
     """
     token = _CURRENT.set(answer)
     try:
@@ -250,11 +104,11 @@ def answering(answer: CurrentAnswer | None) -> Iterator[None]:
 
 
 def current_answer() -> CurrentAnswer | None:
-    """The answer that is being made here; None where no server asks."""
+    """The response that is being made here; None where no server asks."""
     return _CURRENT.get()
 
 
-# ---- answer ----
+# ---- The call ----
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -265,21 +119,21 @@ _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """How an answer ended.
+    """How a response ended.
 
     Attributes:
-        finish: The end as it was written; None where the client left before.
+        finish: The finish as it was written; None where the client left before.
         is_usage_counted: Whether its tokens were counted here.
         is_cancelled: Whether the client left.
         first_part_at: When the first part came, in the time of the event loop, or None.
         violations: How often each rule of the contract was broken, by its id.
-        error: The error that ended the answer, or None.
+        error: The error that ended the response, or None.
         kept: What the upstreams that the provider asked have entered into the ledger.
         cost: The cost in US dollars that the provider reported, or None.
         usage: The tokens that the provider reported as a part, or None.
         was_asked: Whether the provider was asked.
-        answer: Makes the message of what was seen of the answer; of a long one its beginning.
-        length: The ratio of the length of all that was seen to that of `answer`.
+        answer: Makes the message of the parts that were reported; of a long response its beginning.
+        length: The ratio of the length of all parts to that of `answer`.
     """
 
     finish: Finish | None
@@ -302,17 +156,17 @@ class ProviderCall:
     Args:
         model: The model that answers.
         asked: The request.
-        reply: Writes the answer.
+        reply: Writes the response.
         outlet: Where the bytes of the reply go.
         settings: The limits of the server.
-        stopped: The outcome with which the wire ends an answer that the server stops.
-        trace: Wants to know when the provider is asked, or None.
-        is_kept: Whether somebody remembers the answer: its end is written even if the client has left.
-        has_own_ids: Whether clients give the id of the answer back to this server: it is not the upstream's then.
-        thinking: The state of thinking that the caller got in earlier answers, or None.
-        capture: Keeps what goes by of the answer; None where nobody does.
-        current: What the provider may know of who asks, or None.
-        reported: Looks at each part, and says whether the answer must end behind it; None where nobody does.
+        stopped: The outcome with which the wire ends a response that the server stops.
+        trace: Traces the call, or None.
+        is_kept: Whether the response is remembered: its end is written even if the client has left.
+        has_own_ids: Whether clients return the id of the response to this server: it is not the upstream's then.
+        thinking: The state of thinking that the caller got in earlier responses, or None.
+        capture: Captures the response, or None.
+        current: What the provider may know of its caller, or None.
+        reported: Looks at each part, and decides whether the response must end after it; or None.
     """
 
     def __init__(
@@ -344,7 +198,8 @@ class ProviderCall:
         self._source = CancellationTokenSource()
         self._capture = capture
         self._current = current
-        look = None if reported is None else self._stopping_behind(reported)
+        self._reported = reported
+        look = None if reported is None else self._look
         self._progress = ReplyProgress(reply, outlet, self._fail, capture, look)
         self._violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
@@ -364,9 +219,9 @@ class ProviderCall:
             self._task = asyncio.get_running_loop().create_task(self._provide())
 
     def cancel(self) -> None:
-        """Ends the answer because nobody waits for it. Later calls do nothing.
+        """Ends the response because its client has left. Later calls do nothing.
 
-        Nothing more is written, but the end of an answer that is kept.
+        Nothing more is written, except the end of a response that is remembered.
         """
         if not self._is_over:
             self._is_cancelled = True
@@ -376,16 +231,16 @@ class ProviderCall:
             self._silence_provider()
 
     def stop_for_client(self) -> None:
-        """Ends the answer because its client asks for that, in the wire's own words. Later calls do nothing."""
+        """Ends the response because its client asks for that, in the wire's own words. Later calls do nothing."""
         self._is_cancelled = self._is_cancelled or not self._is_over
         self._end_early(Finish(self._stopped, _CANCELLED))
 
     def end_empty(self) -> None:
-        """Ends the answer without asking the provider. Later calls do nothing."""
+        """Ends the response without asking the provider. Later calls do nothing."""
         self._end_early(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
 
     def stop(self) -> None:
-        """Ends the answer because the server is stopped, in the wire's own words. Later calls do nothing."""
+        """Ends the response because the server is stopped, in the wire's own words. Later calls do nothing."""
         error = UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
         if self._reply.events == 0 or self._stopped is Outcome.FAILED:
             self._end_early(Finish(Outcome.FAILED, error=error))
@@ -393,7 +248,7 @@ class ProviderCall:
             self._end_early(Finish(self._stopped, _STOPPED))
 
     def time_out(self) -> None:
-        """Ends the answer because it has taken too long. Later calls do nothing."""
+        """Ends the response because it has taken too long. Later calls do nothing."""
         error = UpstreamTimeoutError(TimeoutPhase.TOTAL, self._settings.answer_seconds)
         self._end_early(Finish(Outcome.FAILED, error=error))
 
@@ -423,7 +278,7 @@ class ProviderCall:
             self._task.cancel()
 
     def end(self) -> AnswerEnd:
-        """How the answer ended."""
+        """How the response ended."""
         return AnswerEnd(
             self._finish,
             self._is_counted,
@@ -439,24 +294,17 @@ class ProviderCall:
             self._progress.kept.length,
         )
 
-    def _stopping_behind(self, reported: Reported) -> Callable[[ResponsePart], None]:
-        def look(part: ResponsePart) -> None:
-            stop = reported(part)
-            if stop is not None:
-                self._stop_at_limit(stop)
-
-        return look
-
-    def _stop_at_limit(self, stop: StopAnswer) -> None:
-        """Ends the answer as one that has reached its longest length. Later calls do nothing."""
-        reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
-        self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
-
-    # ---- the provider ----
+    def _look(self, part: ResponsePart) -> None:
+        """Ends the response as one that has reached its longest length, where its permit wants that."""
+        assert self._reported is not None  # noqa: S101 - otherwise no part is looked at
+        if (stop := self._reported(part)) is not None:
+            reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
+            self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
 
     async def _provide(self) -> None:
         """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
-        if not self._may_ask():
+        self._was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
+        if not self._was_asked:
             return
         traced: AbstractContextManager[object] = (
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
@@ -482,34 +330,20 @@ class ProviderCall:
         except Exception as error:
             self._fail(error)
 
-    def _may_ask(self) -> bool:
-        """Whether the provider is asked: not if the client has left while the answer waited for its admission."""
-        self._was_asked = not self._is_over
-        return self._was_asked
-
     async def _complete(self) -> None:
-        finish = self._checked.said_finish or self._default_finish()
+        finish, progress = self._checked.said_finish, self._progress
+        if finish is None:
+            reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
+            finish = Finish(Outcome.COMPLETED, FinishReason(reason))
         if finish.usage is None and finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}:
-            finish = replace(finish, usage=await self._known_usage())
+            usage, kept = progress.usage, progress.kept
+            if usage is None:
+                usage = await counted_usage(self._model, self._asked, kept.message(), kept.length, self._source.token)
+                self._is_counted = True
+            finish = replace(finish, usage=usage)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED} and finish.error is None:
             finish = replace(finish, error=LanguageModelError("the provider gave no reason for its failure"))
         self._write(finish)
-
-    def _default_finish(self) -> Finish:
-        """The end of an answer of whose end the provider said nothing."""
-        called = self._progress.has_calls
-        return Finish(
-            Outcome.COMPLETED,
-            FinishReason(UnifiedFinishReason.TOOL_CALLS if called else UnifiedFinishReason.STOP),
-        )
-
-    async def _known_usage(self) -> Usage | None:
-        if self._progress.usage is not None:
-            return self._progress.usage
-        kept = self._progress.kept
-        usage = await counted_usage(self._model, self._asked, kept.message(), kept.length, self._source.token)
-        self._is_counted = True
-        return usage
 
     def _provider_raised(self, error: BaseException) -> None:
         if self._is_over:
@@ -526,29 +360,21 @@ class ProviderCall:
         self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        """Ends the answer with an error, which is told as far as it is one of ours."""
+        """Ends the response with an error, whose text passes only if it is one of ours."""
         if self._is_over:
             return
         self._error = error
         if isinstance(error, LanguageModelError):
+            told = error
             _logger.info("the provider %s failed: %s", self._name, with_facts(str(error), error))
+        else:
+            kind, place = type(error).__name__, failing_place(error)
+            _logger.error("the provider %s failed with %s%s", self._name, kind, "" if place is None else f" at {place}")
+            text = f": {error}" if isinstance(error, PartstreamError) else ""
+            told = LanguageModelError(f"the provider failed with {kind}{text}")
         said = self._checked.said_finish or Finish(Outcome.FAILED)
-        told = error if isinstance(error, LanguageModelError) else self._wrapped(error)
         outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED
         self._end_early(replace(said, outcome=outcome, error=told))
-
-    def _wrapped(self, error: BaseException) -> LanguageModelError:
-        place = failing_place(error)
-        _logger.error(
-            "the provider %s failed with %s%s",
-            self._name,
-            type(error).__name__,
-            "" if place is None else f" at {place}",
-        )
-        text = f": {error}" if isinstance(error, PartstreamError) else ""
-        return LanguageModelError(f"the provider failed with {type(error).__name__}{text}")
-
-    # ---- the end ----
 
     def _end_early(self, finish: Finish) -> None:
         """Writes an end although the provider has not returned, or has raised."""
@@ -565,7 +391,11 @@ class ProviderCall:
         self._is_over = True
         self._finish = finish
         self._error = self._error or finish.error
-        self._remember_thinking(finish)
+        # Clients of some wires do not return the state of thinking.
+        state, kept = self._progress.state, self._progress.kept
+        is_whole = finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} and kept.length == 1.0
+        if self._thinking is not None and state is not None and is_whole:
+            self._thinking.remember(kept.message().content, state)
         try:
             self._reply.finish(replace(finish, response_id=None) if self._has_own_ids else finish)
         except Exception as error:
@@ -573,15 +403,8 @@ class ProviderCall:
             self._error = error
             self._reply.break_off(error)
 
-    def _remember_thinking(self, finish: Finish) -> None:
-        """Keeps the state of thinking for clients that will not give it back."""
-        state, kept = self._progress.state, self._progress.kept
-        is_whole = finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} and kept.length == 1.0
-        if self._thinking is not None and state is not None and is_whole:
-            self._thinking.remember(kept.message().content, state)
-
     def _silence_provider(self) -> None:
-        """Lets no further part pass, then tells the provider that nobody waits."""
+        """Lets no further part pass, then cancels the request of the provider."""
         self._checked.cancel()
         try:
             self._source.cancel()
@@ -599,3 +422,146 @@ class ProviderCall:
             # What was reported instead is left out: it may hold what a person wrote.
             said = "the provider %s broke the rule %s%s: %s"
             _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)
+
+
+# ---- The progress of the provider ----
+
+
+class ReplyProgress:
+    """Writes the parts of one response, which keep the contract.
+
+    It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.FinishingProgress`.
+
+    Args:
+        reply: Writes the parts.
+        outlet: Where the bytes go.
+        on_failure: Called with the error of a part that a thread of the provider's own reported.
+        capture: Captures the parts, or None.
+        look: Called with each part after it is written, or None.
+
+    Attributes:
+        first_part_at: When the first part came, in the time of the event loop; None before it.
+        usage: The tokens that the provider reported as a part; None while it has not.
+        cost: The cost in US dollars that came with it, or None.
+        has_calls: Whether a part was a call of a tool.
+        kept: The parts that are kept to count their tokens.
+        state: The last metadata of thinking, which lists the state of all of it; None while there is none.
+    """
+
+    __slots__ = (
+        "_keep",
+        "_loop",
+        "_on_failure",
+        "_outlet",
+        "_take",
+        "_thread",
+        "cost",
+        "first_part_at",
+        "has_calls",
+        "kept",
+        "state",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        reply: ReplyWriter,
+        outlet: ReplySink,
+        on_failure: Callable[[BaseException], object],
+        capture: AnswerCapture | None = None,
+        look: Callable[[ResponsePart], object] | None = None,
+    ) -> None:
+        self.first_part_at: float | None = None
+        self.usage: Usage | None = None
+        self.cost: float | None = None
+        self.has_calls = False
+        self.state: Mapping[str, Any] | None = None
+        self._take = reply.take
+        for follow in (None if capture is None else capture.part, look):
+            if follow is not None:
+                self._take = _both(self._take, follow)
+        self._outlet = outlet
+        self._on_failure = on_failure
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
+        self.kept = KeptAnswer()
+        self._keep = self.kept.keep
+
+    def report(self, part: ResponsePart, /) -> None:
+        """Writes a part; a thread of the provider's own hands it to the event loop.
+
+        Raises:
+            ClientTooSlowError: The provider never waits, and far too many bytes wait for the client.
+        """
+        if get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._report_later, part)
+            return
+        if part.__class__ is not TextPart:
+            self._report_other(part)
+            return
+        if self.first_part_at is None:
+            self.first_part_at = self._loop.time()
+        self._take(part)
+        self._keep(part)
+
+    def _report_later(self, part: ResponsePart) -> None:
+        try:
+            self.report(part)
+        except Exception as error:
+            self._on_failure(error)
+
+    def _report_other(self, part: ResponsePart) -> None:
+        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+            # The tokens and the cost, as `partstream.lm.parts.usage_part` writes them.
+            with suppress(JSONDecodeError):
+                said = loads(part.data)
+                if isinstance(said, dict):
+                    self.usage = _usage_in(said) or self.usage
+                    self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
+            return
+        if isinstance(part, ThinkingPart):
+            text = thinking_text(part)
+            part = part if text is part.value else replace(part, value=text)
+            self.state = part.metadata or self.state
+        if self.first_part_at is None:
+            self.first_part_at = self._loop.time()
+        self.has_calls = self.has_calls or isinstance(part, ToolCallPart)
+        self._take(part)
+        self._keep(part)
+
+    def finish(self, finish: Finish, /) -> None:
+        """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
+
+    async def drain(self) -> None:
+        """Waits while the client is slow."""
+        await self._outlet.drain()
+
+
+def _both(
+    first: Callable[[ResponsePart], object], second: Callable[[ResponsePart], object]
+) -> Callable[[ResponsePart], None]:
+    def take(part: ResponsePart) -> None:
+        first(part)
+        second(part)
+
+    return take
+
+
+def _usage_in(said: Mapping[str, Any]) -> Usage | None:
+    """The tokens; None without the two numbers that VS Code wants."""
+    given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
+    if given is None or completion is None:
+        return None
+    details, more = said.get("prompt_tokens_details"), said.get("completion_tokens_details")
+    return Usage(
+        given,
+        completion,
+        given + completion,
+        _count_in(details, "cached_tokens"),
+        _count_in(more, "reasoning_tokens"),
+        cache_write_tokens=_count_in(details, "cache_creation_input_tokens"),
+    )
+
+
+def _count_in(details: object, name: str) -> int | None:
+    return as_count(details.get(name)) if isinstance(details, dict) else None
